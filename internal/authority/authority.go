@@ -1,0 +1,105 @@
+package authority
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bindery/bindery/internal/jose"
+)
+
+// Config is what an [Authority] needs. Store, Signer, Name and BaseURL are required.
+type Config struct {
+	Store  Store
+	Signer *jose.Signer // signs projections (GC-372)
+	// Name is verified_by, as "VA-001" (AG-56); 1 to 64 printable ASCII characters.
+	Name string
+	// BaseURL is what every verify_url begins with, as "https://verify.example/": http or
+	// https, a host, and a path that ends with "/".
+	BaseURL   string
+	RateLimit Rate
+	Now       func() time.Time // nil: time.Now
+	Log       *slog.Logger     // refused publications, without names; nil: nothing is logged
+}
+
+// An Authority is one Verification Authority. All methods may be called concurrently.
+type Authority struct {
+	store   Store
+	signer  *jose.Signer
+	name    string
+	baseURL string
+	unknown []byte // the one verdict for everything that does not resolve
+	limiter *limiter
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// New checks cfg and returns an Authority.
+func New(cfg Config) (*Authority, error) {
+	switch {
+	case cfg.Store == nil:
+		return nil, errors.New("authority: no store")
+	case cfg.Signer == nil:
+		return nil, errors.New("authority: no signer")
+	case !printable(cfg.Name, 64):
+		return nil, errors.New("authority: name is not 1 to 64 printable ASCII characters")
+	case cfg.RateLimit.PerSecond < 0 || cfg.RateLimit.Burst < 0:
+		return nil, errors.New("authority: negative rate limit")
+	}
+	if err := checkBaseURL(cfg.BaseURL); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Authority{
+		store: cfg.Store, signer: cfg.Signer, name: cfg.Name, baseURL: cfg.BaseURL,
+		unknown: unknownVerdict(cfg.Name), limiter: newLimiter(cfg.RateLimit),
+		now: cfg.Now, log: cfg.Log,
+	}, nil
+}
+
+func checkBaseURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !strings.HasSuffix(u.Path, "/") ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" || !printable(s, 256) {
+		return errors.New("authority: base URL is not http(s)://host/ with a path that ends with a slash")
+	}
+	return nil
+}
+
+func printable(s string, limit int) bool {
+	for i := range min(len(s), limit) {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return s != "" && len(s) <= limit
+}
+
+// VerifyURL is where a person resolves a seal: the verify_url of its block (GC-233).
+func (a *Authority) VerifyURL(sealID string) string { return a.baseURL + "?id=" + sealID }
+
+// JWKS is the authority's key as a JWK Set: what its projections verify under.
+func (a *Authority) JWKS() []byte { return jose.NewKeySet(a.signer.Key()).JWKS() }
+
+// Admit takes one resolution from the budget of a remote address, or returns
+// RATE_LIMITED as an [*api.Error] (§3.7.3, GC-094). The edge calls it before
+// [Authority.Verify]; remote is any name by which it tells clients apart.
+func (a *Authority) Admit(remote string) error {
+	if a.limiter.admit(remote, a.now()) {
+		return nil
+	}
+	return errRateLimited()
+}
+
+// undecided is the answer to a fault of our own: nothing was decided. The edge logs it.
+func undecided(doing string, err error) error {
+	return fmt.Errorf("authority: %s: %w", doing, err)
+}

@@ -1,0 +1,331 @@
+package centre
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/chain"
+	"github.com/bindery/bindery/crossing"
+	"github.com/bindery/bindery/jcs"
+	"github.com/bindery/bindery/mandate"
+)
+
+// sealed is a record whose commitment is known: its own joint seal, returned by the
+// counterparty or resolved at the authority, with the block that names it.
+type sealed struct {
+	record *crossing.Record
+	bytes  []byte
+	block  crossing.Block
+}
+
+// Patience of an initiator with SEAL_PENDING and with calls that get no answer.
+const (
+	sealTries = 20
+	sealPause = 250 * time.Millisecond
+)
+
+// p4 seals (§5.5). The record and the exact params are stored before they are sent;
+// after an interruption the authority is asked first, and then the same bytes go out
+// again, oldest record first (design C5).
+func (r *run) p4(ctx context.Context) (*sealed, error) {
+	begin := r.c.now()
+	sent, err := r.c.cfg.Store.Sent(ctx, r.x.CrossingID)
+	if err != nil {
+		return nil, err
+	}
+	if len(sent) > 0 {
+		if s, err := r.resolved(ctx, sent); s != nil || err != nil {
+			return s, err
+		}
+	} else {
+		params, err := r.newRecord(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sent = [][]byte{params}
+	}
+	s, err := r.sealAny(ctx, sent)
+	if err != nil {
+		return nil, err
+	}
+	r.done("P4", "joint sealing", begin, "joint_seal "+string(s.block.Seal)+" computed by both, equal", "seal_id "+s.block.SealID)
+	r.c.cfg.Hook(PointAfterReply)
+	return s, nil
+}
+
+// newRecord builds the record, and the params with it, and stores both.
+func (r *run) newRecord(ctx context.Context) ([]byte, error) {
+	x, c := r.x, r.c
+	own, err := r.verified(ctx, x.OwnOpen, x.OwnClosed, x.Own)
+	if err != nil {
+		return nil, err
+	}
+	peer, err := r.verified(ctx, x.PeerOpen, x.PeerClosed, x.Peer)
+	if err != nil {
+		return nil, err
+	}
+	rec := &crossing.Record{
+		CrossingID: x.CrossingID, CreatedAt: x.CreatedAt,
+		Initiator:     crossing.PartyOf(crossing.Initiator, x.Own, own),
+		Responder:     crossing.PartyOf(crossing.Responder, x.Peer, peer),
+		AgreementHash: x.Agreement, Class: x.Class, Act: x.Act,
+		Magnitude: int64(x.Amount.Magnitude), Currency: string(x.Amount.Currency),
+		Context:    crossing.A2AContext{TaskID: x.TaskID, ContextID: x.ContextID, ArtifactID: x.CrossingID},
+		Timestamps: crossing.Timestamps{MandatesVerifiedAt: x.VerifiedAt, TermsAgreedAt: x.AgreedAt, SealedAt: c.second()},
+	}
+	intent, err := c.cfg.Store.Next(ctx, x.Own.AgentID, rec.ChainID())
+	if err != nil {
+		return nil, err
+	}
+	p := &crossing.SealParams{Record: rec, RecordBytes: rec.Bytes(), ClosedMandate: x.OwnClosed, AnchorIntent: intent}
+	params := p.Bytes()
+	return params, c.cfg.Store.PutSent(ctx, x.CrossingID, p.JointSeal(), p.RecordBytes, params, c.now())
+}
+
+// verified makes the Closed of a stored, once verified token again; expiry is for the
+// responder to judge.
+func (r *run) verified(ctx context.Context, open, closed string, p crossing.Profile) (*mandate.Closed, error) {
+	keys := r.c.cfg.Self.Issuers
+	presented, err := mandate.ParseClosed(closed)
+	if err != nil {
+		return nil, err
+	}
+	po, err := mandate.ParseOpen(open)
+	if err != nil {
+		return nil, err
+	}
+	issuer := r.c.resolve(ctx, p.PrincipalID)
+	if issuer == nil {
+		return nil, crossing.RefuseAt(crossing.MandateInvalid, "§4.1.5 iss")
+	}
+	if p.PrincipalID != r.c.cfg.Self.PrincipalID {
+		keys = issuer.IssuerKeys(r.c.now())
+	}
+	o, err := po.Verify(keys)
+	if err != nil {
+		return nil, crossing.RefuseAt(crossing.MandateInvalid, "§5.2-1 open")
+	}
+	return presented.Verify(issuer.HumanKeys(presented.Issuer(), r.c.now()), o)
+}
+
+// sealAny sends each kept record, oldest first, until one is sealed. A mismatch ends
+// nothing by itself; a refusal for the clock on the newest alone lets a new record be
+// built with the same Closeds.
+func (r *run) sealAny(ctx context.Context, sent [][]byte) (*sealed, error) {
+	var last error
+	for i, params := range sent {
+		s, err := r.sealOne(ctx, params)
+		if err == nil {
+			return s, nil
+		}
+		last = err
+		var refusal *crossing.Refusal
+		if !errors.As(err, &refusal) {
+			return nil, err
+		}
+		newest := i == len(sent)-1
+		switch {
+		case refusal.Name == crossing.SealMismatch:
+			continue
+		case refusal.Name == crossing.RecordMalformed && refusal.Path == crossing.ClockPath:
+			if !newest {
+				continue
+			}
+			params, err := r.newRecord(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return r.sealOne(ctx, params)
+		case refusal.Name == crossing.ExtNotActivated:
+			return r.byAuthority(ctx, sent, refusal)
+		}
+		return nil, err
+	}
+	return r.byAuthority(ctx, sent, last)
+}
+
+// byAuthority asks the authority before a refusal that proves nothing is believed
+// (§5.6-1, AG-54).
+func (r *run) byAuthority(ctx context.Context, sent [][]byte, refusal error) (*sealed, error) {
+	s, err := r.resolved(ctx, sent)
+	if err != nil {
+		return nil, errors.Join(ErrUnknown, refusal, err)
+	}
+	if s == nil {
+		return nil, refusal
+	}
+	return s, nil
+}
+
+// sealOne calls crossing:seal until something is decided, within bounds.
+func (r *run) sealOne(ctx context.Context, params []byte) (*sealed, error) {
+	var last error
+	for try := range sealTries {
+		if try > 0 {
+			select {
+			case <-time.After(sealPause):
+			case <-ctx.Done():
+				return nil, errors.Join(ErrUnknown, ctx.Err(), last)
+			}
+		}
+		body, err := r.peer.Seal(ctx, params)
+		if err == nil {
+			return r.compare(params, body)
+		}
+		last = err
+		var refusal *crossing.Refusal
+		if errors.As(err, &refusal) && refusal.Name != crossing.SealPending {
+			return nil, err
+		}
+	}
+	return nil, errors.Join(ErrUnknown, last)
+}
+
+// compare holds the counterparty's seal against one computed here (§5.5-2, F7).
+func (r *run) compare(params, body []byte) (*sealed, error) {
+	p, err := parseParams(params)
+	if err != nil {
+		return nil, err
+	}
+	v, err := jcs.Parse(body)
+	if err != nil {
+		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§3.7.2 result")
+	}
+	res, err := crossing.ParseSealResult(v)
+	if err != nil {
+		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§3.7.2 result")
+	}
+	if res.CrossingID != r.x.CrossingID || res.Block.Seal != p.JointSeal() || !res.Block.SealedAt.Equal(p.Record.Timestamps.SealedAt) {
+		return nil, crossing.Refuse(crossing.SealMismatch)
+	}
+	return r.named(p, res.Block)
+}
+
+// named checks what a block says about its own resolution: the seal's form, and that
+// the URL is the pinned authority's. It is compared, never followed (design V5).
+func (r *run) named(p *crossing.SealParams, b crossing.Block) (*sealed, error) {
+	if !crossing.ValidSealID(b.SealID) {
+		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§3.7.2 seal_id")
+	}
+	if b.VerifyURL != r.c.cfg.VerifyURL(b.SealID) {
+		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§4.3.2 verify_url")
+	}
+	return &sealed{record: p.Record, bytes: p.RecordBytes, block: b}, nil
+}
+
+func parseParams(b []byte) (*crossing.SealParams, error) {
+	v, err := jcs.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	p, refusal := crossing.ParseSealParams(v)
+	if refusal != nil {
+		return nil, refusal
+	}
+	return p, nil
+}
+
+// resolved asks the authority for the crossing_id. It returns nil, nil when nothing
+// resolves there, and the sealed record when the seal is that of any record sent.
+func (r *run) resolved(ctx context.Context, sent [][]byte) (*sealed, error) {
+	v, err := r.verdict(ctx, api.VerifyRequest{CrossingID: r.x.CrossingID})
+	if err != nil {
+		return nil, err
+	}
+	if ok, _ := v.Get("checks").Get("resolves").Bool(); !ok {
+		return nil, nil
+	}
+	block, err := crossing.ParseBlock(v)
+	if err != nil {
+		return nil, err
+	}
+	for _, params := range sent {
+		p, err := parseParams(params)
+		if err != nil {
+			return nil, err
+		}
+		if p.JointSeal() == block.Seal {
+			return r.named(p, *block)
+		}
+	}
+	return nil, crossing.Refuse(crossing.SealMismatch)
+}
+
+func (r *run) verdict(ctx context.Context, req api.VerifyRequest) (jcs.Value, error) {
+	body, err := r.c.cfg.Verifier.Verify(ctx, req)
+	if err != nil {
+		return jcs.Value{}, err
+	}
+	return jcs.Parse(body)
+}
+
+// p5 (§5.6): the task with its artifact, this party's own anchor and publication, and
+// the proof that the seal resolves. Only then is a commitment reported.
+func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
+	begin, x, c := r.c.now(), r.x, r.c
+	if err := r.artifact(ctx, s); err != nil {
+		return nil, err
+	}
+	link, err := c.cfg.Store.Anchor(ctx, Anchored{
+		Party: x.Own.AgentID, ChainID: s.record.ChainID(), CrossingID: x.CrossingID, JointSeal: s.block.Seal, At: c.now(),
+		Publication: func(pos chain.Position) (Publication, error) {
+			own := s.block
+			own.Position, own.Basis = pos, s.record.Initiator.Basis
+			return c.publication(crossing.Initiator, s.record, own, nil)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.cfg.Hook(PointBeforePublication)
+	if err := c.deliver(ctx, x.CrossingID); err != nil {
+		return nil, err
+	}
+	record, err := jcs.Parse(s.bytes)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.verdict(ctx, api.VerifyRequest{SealID: s.block.SealID, Record: record})
+	if err != nil {
+		return nil, err
+	}
+	if fault := r.judge(v, s); fault != "" {
+		return nil, errors.Join(ErrUnknown, errors.New("centre: the authority does not confirm: "+fault))
+	}
+	r.done("P5", "distribution", begin, "own anchor written at chain_seq "+itoa(link.Seq), "the authority resolves the seal; all five checks hold")
+	x.State, x.Report = crossing.Committed, r.report(s, link, v)
+	return x.Report, c.put(ctx, x)
+}
+
+// judge applies the checks of §6.2 to a verdict.
+func (r *run) judge(v jcs.Value, s *sealed) string {
+	for _, check := range []string{"resolves", "seal_matches", "chain_consistent", "basis_present", "not_superseded"} {
+		if ok, _ := v.Get("checks").Get(check).Bool(); !ok {
+			return check
+		}
+	}
+	if id, _ := v.Get("crossing_id").Text(); id != r.x.CrossingID {
+		return "crossing_id"
+	}
+	if seal, _ := v.Get("seal").Text(); seal != string(s.block.Seal) {
+		return "seal"
+	}
+	return ""
+}
+
+// artifact compares the task's artifact with the seal's block. A task that cannot be
+// read loses nothing but convenience (§5.6-2); one that shows another seal does.
+func (r *run) artifact(ctx context.Context, s *sealed) error {
+	t, err := r.peer.Task(ctx, r.x.TaskID)
+	if err != nil || t.State != crossing.Committed {
+		r.c.cfg.Log.Info("the task does not show the artifact", "crossing_id", r.x.CrossingID)
+		return nil
+	}
+	if !slices.Equal(t.Block, s.block.Bytes()) || t.ArtifactID != s.record.Context.ArtifactID {
+		return crossing.RefuseAt(crossing.SealMismatch, "§4.3.1 artifact")
+	}
+	return nil
+}

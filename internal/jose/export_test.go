@@ -1,0 +1,4 @@
+package jose
+
+// RawLowS is the conversion that every signature passes through.
+var RawLowS = rawLowS

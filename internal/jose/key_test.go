@@ -1,0 +1,258 @@
+package jose_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/jcs"
+	"github.com/google/go-cmp/cmp"
+)
+
+const nodeJWK = `{"crv":"P-256","kty":"EC","x":"` + nodeX + `","y":"` + nodeY + `"}`
+
+// covers GC-207
+func TestParseJWKOfAnotherImplementation(t *testing.T) {
+	for name, src := range map[string]string{
+		"bare":          nodeJWK,
+		"other order":   `{"y":"` + nodeY + `","x":"` + nodeX + `","kty":"EC","crv":"P-256"}`,
+		"own name":      strings.Replace(nodeJWK, `{`, `{"kid":"`+nodeThumbprint+`",`, 1),
+		"alg and use":   strings.Replace(nodeJWK, `{`, `{"alg":"ES256","use":"sig",`, 1),
+		"escaped names": strings.Replace(nodeJWK, `"kty"`, `"\u006bty"`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := jose.ParseJWK(mustValue(t, src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k.ID != nodeThumbprint || k.Name() != nodeThumbprint {
+				t.Errorf("ID = %q, Name = %q, want %q", k.ID, k.Name(), nodeThumbprint)
+			}
+			if diff := cmp.Diff(nodeJWK, string(k.JWK())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseJWKForeignName(t *testing.T) {
+	k, err := jose.ParseJWK(mustValue(t, strings.Replace(nodeJWK, `{`, `{"kid":"k-1",`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.ID != nodeThumbprint || k.Name() != "k-1" {
+		t.Errorf("ID = %q, Name = %q", k.ID, k.Name())
+	}
+}
+
+func TestParseJWKRefuses(t *testing.T) {
+	with := func(member string) string { return strings.Replace(nodeJWK, `{`, `{`+member+`,`, 1) }
+	xy := func(x, y string) string {
+		return fmt.Sprintf(`{"crv":"P-256","kty":"EC","x":%q,"y":%q}`, x, y)
+	}
+	zero := strings.Repeat("A", 43)
+	// p of P-256 as an x coordinate: 2^256 − 2^224 + 2^192 + 2^96 − 1.
+	const p = "_____wAAAAEAAAAAAAAAAAAAAAD_______________8"
+	const offByOne = "qX3Foq5GLa2sMnYHqyE8Gn3aqNcwpLf3CXbbEVzO0tg" // y + 1
+	for name, src := range map[string]string{
+		"not an object":       `["EC"]`,
+		"null":                `null`,
+		"private part":        with(`"d":"` + nodeX + `"`),
+		"unknown member":      with(`"ext":true`),
+		"key_ops":             with(`"key_ops":["verify"]`),
+		"x5c":                 with(`"x5c":[]`),
+		"kty RSA":             strings.Replace(nodeJWK, "EC", "RSA", 1),
+		"kty lower case":      strings.Replace(nodeJWK, "EC", "ec", 1),
+		"crv P-384":           strings.Replace(nodeJWK, "P-256", "P-384", 1),
+		"crv secp256k1":       strings.Replace(nodeJWK, "P-256", "secp256k1", 1),
+		"no crv":              strings.Replace(nodeJWK, `"crv":"P-256",`, "", 1),
+		"no kty":              strings.Replace(nodeJWK, `"kty":"EC",`, "", 1),
+		"no y":                `{"crv":"P-256","kty":"EC","x":"` + nodeX + `"}`,
+		"crv a number":        strings.Replace(nodeJWK, `"P-256"`, `256`, 1),
+		"KTY for kty":         strings.Replace(nodeJWK, "kty", "KTY", 1),
+		"y off the curve":     xy(nodeX, offByOne),
+		"origin":              xy(zero, zero),
+		"x is p":              xy(p, nodeY),
+		"x and y swapped":     xy(nodeY, nodeX),
+		"x of 31 bytes":       xy(zero[:42], nodeY),
+		"x of 33 bytes":       xy(nodeX+"A", nodeY),
+		"x empty":             xy("", nodeY),
+		"x padded":            xy(nodeX+"=", nodeY),
+		"x trailing bits":     xy(nodeX[:42]+"J", nodeY),
+		"x with a line end":   strings.Replace(nodeJWK, nodeX, nodeX[:20]+`\n`+nodeX[20:], 1),
+		"x in plain base64":   xy(nodeX[:41]+"+I", nodeY),
+		"x with a space":      xy(nodeX[:42]+" ", nodeY),
+		"x in hex":            xy(strings.Repeat("ab", 32), nodeY),
+		"alg ES384":           with(`"alg":"ES384"`),
+		"alg es256":           with(`"alg":"es256"`),
+		"alg empty":           with(`"alg":""`),
+		"use enc":             with(`"use":"enc"`),
+		"use a list":          with(`"use":["sig"]`),
+		"kid empty":           with(`"kid":""`),
+		"kid a number":        with(`"kid":1`),
+		"kid null":            with(`"kid":null`),
+		"kid too long":        with(`"kid":"` + strings.Repeat("k", 129) + `"`),
+		"x and y in an array": `{"crv":"P-256","kty":"EC","x":["` + nodeX + `"],"y":["` + nodeY + `"]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := jose.ParseJWK(mustValue(t, src))
+			if err == nil || k.Public != nil || k.ID != "" {
+				t.Errorf("accepted: %+v, %v", k, err)
+			}
+			if err != nil && (strings.Contains(err.Error(), nodeX[:8]) || strings.Contains(err.Error(), nodeY[:8])) {
+				t.Errorf("error shows the input: %v", err)
+			}
+		})
+	}
+	if _, err := jose.ParseJWK(jcs.Value{}); err == nil {
+		t.Error("an absent value is a key")
+	}
+}
+
+func TestNewKeyRefuses(t *testing.T) {
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pub := range map[string]*ecdsa.PublicKey{
+		"nil": nil, "zero": {}, "P-384": &p384.PublicKey,
+	} {
+		if k, err := jose.NewKey(pub); err == nil || k.ID != "" {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if (jose.Key{}).JWK() != nil || (jose.Key{}).NamedJWK() != nil {
+		t.Error("the zero Key has a JWK")
+	}
+	if (jose.Key{}).Same(jose.Key{}) {
+		t.Error("two zero Keys are the same key")
+	}
+}
+
+// covers GC-207
+func TestKeySet(t *testing.T) {
+	a, _ := jose.NewKey(&mustKey(t).PublicKey)
+	b, _ := jose.NewKey(&mustKey(t).PublicKey)
+	c, _ := jose.NewKey(&mustKey(t).PublicKey)
+	c.Kid = "zz-foreign"
+	set, err := jose.ParseJWKS(jose.NewKeySet(a, b, c, a).JWKS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []jose.Key{a, b, c} {
+		got, ok := set.Find(k.Name())
+		if !ok || !got.Same(k) || got.Name() != k.Name() {
+			t.Errorf("Find(%q) = %+v, %v", k.Name(), got, ok)
+		}
+	}
+	if _, ok := set.Find(c.ID); ok {
+		t.Error("a key that has a name is found by its thumbprint")
+	}
+	if _, ok := set.Find(""); ok || len(set.Keys()) != 3 {
+		t.Errorf("empty name found: %v, %d keys", ok, len(set.Keys()))
+	}
+	if _, ok := (jose.KeySet{}).Find(a.ID); ok {
+		t.Error("the zero set has a key")
+	}
+	if got := string(jose.KeySet{}.JWKS()); got != `{"keys":[]}` {
+		t.Errorf("empty set = %s", got)
+	}
+}
+
+func TestKeySetAmbiguousName(t *testing.T) {
+	a, _ := jose.NewKey(&mustKey(t).PublicKey)
+	b, _ := jose.NewKey(&mustKey(t).PublicKey)
+	a.Kid, b.Kid = "same", "same"
+	set := jose.NewKeySet(a, b)
+	if k, ok := set.Find("same"); ok {
+		t.Errorf("found %s under a name of two keys", k.ID)
+	}
+}
+
+func TestParseJWKSRefuses(t *testing.T) {
+	entry := func(kid string) string { return strings.Replace(nodeJWK, `{`, `{"kid":"`+kid+`",`, 1) }
+	many := make([]string, 65)
+	for i := range many {
+		many[i] = entry(fmt.Sprint("k", i))
+	}
+	if _, err := jose.ParseJWKS([]byte(`{"keys":[` + strings.Join(many[:64], ",") + `]}`)); err != nil {
+		t.Fatalf("64 keys: %v", err)
+	}
+	for name, src := range map[string]string{
+		"65 keys":           `{"keys":[` + strings.Join(many, ",") + `]}`,
+		"two of one name":   `{"keys":[` + entry("a") + `,` + entry("a") + `]}`,
+		"bad key among two": `{"keys":[` + entry("a") + `,{"kty":"RSA"}]}`,
+		"no keys":           `{}`,
+		"keys an object":    `{"keys":{}}`,
+		"more members":      `{"keys":[],"x":1}`,
+		"repeated member":   `{"keys":[],"keys":[` + nodeJWK + `]}`,
+		"trailing bytes":    `{"keys":[]}{}`,
+		"too large":         `{"keys":[]` + strings.Repeat(" ", jose.MaxJWKSSize) + `}`,
+		"empty":             ``,
+	} {
+		if _, err := jose.ParseJWKS([]byte(src)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestPrivateKeyPEM(t *testing.T) {
+	k, err := jose.ParsePrivateKeyPEM([]byte(nodePEM))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := jose.NewKey(&k.PublicKey)
+	if err != nil || key.ID != nodeThumbprint {
+		t.Fatalf("key %s, %v", key.ID, err)
+	}
+	out, err := jose.MarshalPrivateKeyPEM(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(nodePEM, string(out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPrivateKeyPEMRefuses(t *testing.T) {
+	body := strings.TrimSuffix(strings.TrimPrefix(nodePEM, "-----BEGIN PRIVATE KEY-----\n"), "-----END PRIVATE KEY-----\n")
+	for name, src := range map[string]string{
+		"empty":         "",
+		"text before":   "key:\n" + nodePEM,
+		"text after":    nodePEM + "x",
+		"two blocks":    nodePEM + nodePEM,
+		"other type":    "-----BEGIN EC PRIVATE KEY-----\n" + body + "-----END EC PRIVATE KEY-----\n",
+		"headers":       "-----BEGIN PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + body + "-----END PRIVATE KEY-----\n",
+		"garbage":       "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+		"far too large": nodePEM + strings.Repeat("\n", 9000),
+		// The secret key of RFC 8032 §7.1, test 1, in PKCS #8.
+		"Ed25519": "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n",
+		"P-384":   p384PEM(t),
+	} {
+		if _, err := jose.ParsePrivateKeyPEM([]byte(src)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := jose.MarshalPrivateKeyPEM(nil); err == nil {
+		t.Error("nil key marshalled")
+	}
+}
+
+func p384PEM(t *testing.T) string {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}

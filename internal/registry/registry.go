@@ -1,0 +1,158 @@
+// Package registry is the Registration Authority: it knows the principals, registers
+// their mandates, books what is drawn from an Open, and spends Closeds.
+//
+// It implements the RA's half of the Governed Crossing specification: §3.7.2's effector
+// rules (GC-072 … GC-082), draws and spending (M-4a, M-4b, GC-190 … GC-196), the
+// re-read of §5.4 (GC-301, GC-302) and the resolution of issuers (§4.1.5), by the
+// decisions R1 … R6, M3 … M6 and S3.
+//
+// A mandate is known by digests of its exact bytes and by nothing else. A Closed goes
+//
+//	registered ──hold──► held under a triple ──confirm──► spent
+//	    └─ revoked, or expired ─┘ and then never spent
+//
+// A triple is the crossing and the token_sha256 of both Closeds. Hold consumes both, in
+// one step; confirm reads both again in the step that spends them. Both are idempotent
+// on the triple for the effector that holds, and answer with a signed receipt, whose
+// payload is for example
+//
+//	{"at":1786000000,"crossing_id":"7f3c…","effector":"urn:anax:principal:b",
+//	 "initiator_token":"<64 hex>","responder_token":"<64 hex>","state":"held"}
+//
+// Nothing that was drawn or held ever returns (release mode "none": GC-196, GC-198).
+//
+// Refusals are [*api.Error] values with a name of §3.7.4 or an api.Code constant. One
+// that no later call can undo carries a signed final refusal of the triple: a mandate
+// that is revoked, expired on the RA's clock, consumed under another triple, or no pair
+// with the other. Refused, among more: bytes that were never registered, which cannot
+// be told from bytes that were changed (GC-075); a high-S signature (M3); a draw above
+// what is left (GC-192); a credential on a route of another role (GC-080 … GC-082). Any
+// other error is a fault of the store or the signer: nothing was decided.
+//
+// Expiry is judged on Config.Now. An operator who sets that clock back lets a mandate
+// that was refused as expired live again.
+//
+// Room: roles. Writes through its Store, reads the clock of its Config, draws enrolment
+// codes from crypto/rand, logs. No network.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/commitment"
+	"github.com/bindery/bindery/crossing"
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/mandate"
+)
+
+const (
+	// DefaultStatusLifetime is how long a signed status holds.
+	DefaultStatusLifetime = 60 * time.Second
+	// PrincipalLifetime is how long a signed principal record may be kept.
+	PrincipalLifetime = 5 * time.Minute
+	// CodeLifetime is how long an enrolment code may be used (design R1).
+	CodeLifetime = 24 * time.Hour
+)
+
+// A Config holds what a Registry works with.
+type Config struct {
+	Store   Store              // required
+	Signer  *jose.Signer       // required: the RA's key
+	Now     func() time.Time   // required
+	Profile commitment.Profile // acts that a Closed may name; commitment.Builtin if it has none
+	// StatusLifetime bounds the use of a signed status; 0 is DefaultStatusLifetime.
+	StatusLifetime time.Duration
+	VAURL          string       // where the operator's Verification Authority answers; told to those who enrol
+	Log            *slog.Logger // nil: no log. Never sees a token, a limit or a clearance_id
+}
+
+// A Registry is a Registration Authority. Its methods may be called concurrently.
+type Registry struct {
+	cfg Config
+	log *slog.Logger
+}
+
+// New checks cfg and returns the Registry.
+func New(cfg Config) (*Registry, error) {
+	switch {
+	case cfg.Store == nil:
+		return nil, errors.New("registry: no store")
+	case cfg.Signer == nil:
+		return nil, errors.New("registry: no signer")
+	case cfg.Now == nil:
+		return nil, errors.New("registry: no clock")
+	case cfg.StatusLifetime < 0:
+		return nil, errors.New("registry: negative status lifetime")
+	}
+	if cfg.StatusLifetime == 0 {
+		cfg.StatusLifetime = DefaultStatusLifetime
+	}
+	if len(cfg.Profile.Acts()) == 0 {
+		cfg.Profile = commitment.Builtin()
+	}
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Registry{cfg: cfg, log: log}, nil
+}
+
+// JWKS is the RA's public key as a JWK Set (GC-207).
+func (r *Registry) JWKS() []byte { return jose.NewKeySet(r.cfg.Signer.Key()).JWKS() }
+
+// An Actor is whom a credential speaks for. One credential has one role (design R1).
+type Actor struct {
+	Role        string // an api.Role constant
+	PrincipalID string
+	AgentID     string // for api.RoleAgent alone
+}
+
+// Authenticate finds whom credential speaks for. No credential, an unknown one, a
+// withdrawn one and one of a suspended principal look alike: api.CodeUnauthenticated.
+func (r *Registry) Authenticate(ctx context.Context, credential string) (Actor, error) {
+	if credential == "" {
+		return Actor{}, &api.Error{Code: api.CodeUnauthenticated}
+	}
+	actor, err := r.cfg.Store.Actor(ctx, api.CredentialHash(credential))
+	if errors.Is(err, ErrNotFound) {
+		return Actor{}, &api.Error{Code: api.CodeUnauthenticated}
+	}
+	if err != nil {
+		return Actor{}, fmt.Errorf("registry: %w", err)
+	}
+	return actor, nil
+}
+
+// require refuses an actor of another role (§3.7.2 rule 3, GC-080 … GC-082).
+func (a Actor) require(roles ...string) error {
+	for _, role := range roles {
+		if a.Role == role {
+			return nil
+		}
+	}
+	return refusal(crossing.RoleMismatch)
+}
+
+func (r *Registry) now() time.Time { return r.cfg.Now().UTC() }
+
+func refusal(name crossing.Name) error { return &api.Error{Code: string(name)} }
+
+// fromFault gives a fault of package mandate its name of §3.7.4.
+func fromFault(err error) error {
+	fault, ok := errors.AsType[*mandate.Fault](err)
+	if !ok {
+		return refusal(crossing.MandateInvalid)
+	}
+	switch fault.Kind {
+	case mandate.Malformed:
+		return refusal(crossing.MalformedMandate)
+	case mandate.Expired:
+		return refusal(crossing.MandateExpired)
+	}
+	return refusal(crossing.MandateInvalid)
+}

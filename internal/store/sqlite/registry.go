@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
+	"github.com/bindery/bindery/jcs"
+	"github.com/bindery/bindery/mandate"
+)
+
+var _ registry.Store = (*Registry)(nil)
+
+// A Registry is the Registration Authority's part of a DB.
+type Registry struct{ db *DB }
+
+// Registry returns the Registration Authority's store.
+func (db *DB) Registry() *Registry { return &Registry{db} }
+
+// Uses of a registered key.
+const (
+	keyOfPrincipal = "principal"
+	keyOfAgent     = "agent"
+	keyOfHuman     = "human"
+)
+
+// AddCode implements [registry.Directory].
+func (r *Registry) AddCode(ctx context.Context, secret jcs.Hex256, at, expires time.Time) error {
+	return r.db.update(ctx, func(t *tx) error {
+		err := insertOr(registry.ErrExists, t,
+			"INSERT INTO enrolment_codes (secret_sha256, created_at, expires_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			secret, at.UnixMilli(), expires.UnixMilli())
+		if err != nil {
+			return err
+		}
+		return audit(t, at, registry.Actor{Role: api.RoleOperator}, "code", string(secret), "issued")
+	})
+}
+
+// Enrol implements [registry.Directory].
+func (r *Registry) Enrol(ctx context.Context, e registry.Enrolment) (answer []byte, err error) {
+	err = r.db.update(ctx, func(t *tx) error {
+		if answer, err = useCode(t, e); answer != nil || err != nil {
+			return err
+		}
+		answer = e.Answer
+		if err := insertPrincipal(t, e); err != nil {
+			return err
+		}
+		for _, c := range e.Credentials {
+			err := insertOr(registry.ErrExists, t,
+				`INSERT INTO credentials (credential_sha256, role, principal_id, agent_id, created_at)
+				 VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+				c.Hash, c.Role, e.Principal.ID, nullable(c.AgentID), e.At.UnixMilli())
+			if err != nil {
+				return err
+			}
+		}
+		by := registry.Actor{Role: api.RolePrincipal, PrincipalID: e.Principal.ID}
+		return audit(t, e.At, by, "enrol", e.Principal.ID, "enrolled")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// useCode marks the code of e as used. If it was used by the same request before, the
+// stored answer is returned, and nothing else is to be done.
+func useCode(t *tx, e registry.Enrolment) (answer []byte, err error) {
+	if e.Code == "" {
+		return nil, nil
+	}
+	n, err := t.changed(
+		`UPDATE enrolment_codes SET used_at = ?, request_sha256 = ?, answer = ?
+		 WHERE secret_sha256 = ? AND used_at IS NULL AND expires_at > ?`,
+		e.At.UnixMilli(), e.Request, e.Answer, e.Code, e.At.UnixMilli())
+	if err != nil || n == 1 {
+		return nil, err
+	}
+	err = t.row("SELECT answer FROM enrolment_codes WHERE secret_sha256 = ? AND request_sha256 = ?", e.Code, e.Request).
+		Scan(&answer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, registry.ErrCode
+	}
+	return answer, err
+}
+
+func insertPrincipal(t *tx, e registry.Enrolment) error {
+	p := e.Principal
+	status := "suspended"
+	if p.Active {
+		status = "active"
+	}
+	err := insertOr(registry.ErrExists, t,
+		`INSERT INTO principals (principal_id, name, status, clearance_id_hash, trust_basis, agc_level, created_at)
+		 VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		p.ID, p.Name, status, p.ClearanceIDHash, p.TrustBasis, p.AGCLevel, e.At.UnixMilli())
+	if err != nil {
+		return err
+	}
+	insert := func(use, subject string, key jose.Key) error {
+		return insertOr(registry.ErrExists, t,
+			`INSERT INTO principal_keys (kid, principal_id, use, subject, jwk, created_at)
+			 VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			key.ID, p.ID, use, subject, key.JWK(), e.At.UnixMilli())
+	}
+	for _, key := range p.Keys {
+		if err := insert(keyOfPrincipal, p.ID, key); err != nil {
+			return err
+		}
+	}
+	for _, agent := range p.Agents {
+		if err := insert(keyOfAgent, agent.ID, agent.Key); err != nil {
+			return err
+		}
+	}
+	for _, human := range p.Humans {
+		if err := insert(keyOfHuman, human.ID, human.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Actor implements [registry.Directory].
+func (r *Registry) Actor(ctx context.Context, credential jcs.Hex256) (registry.Actor, error) {
+	var a registry.Actor
+	err := r.db.view(ctx).row(
+		`SELECT c.role, c.principal_id, coalesce(c.agent_id, '')
+		 FROM credentials c JOIN principals p USING (principal_id)
+		 WHERE c.credential_sha256 = ? AND c.revoked_at IS NULL AND p.status = 'active'`, credential).
+		Scan(&a.Role, &a.PrincipalID, &a.AgentID)
+	return a, notFound(err)
+}
+
+// Principal implements [registry.Directory].
+func (r *Registry) Principal(ctx context.Context, principalID string) (mandate.Principal, error) {
+	t := r.db.view(ctx)
+	p := mandate.Principal{ID: principalID}
+	err := t.row(
+		`SELECT name, status = 'active', clearance_id_hash, trust_basis, agc_level
+		 FROM principals WHERE principal_id = ?`, principalID).
+		Scan(&p.Name, &p.Active, &p.ClearanceIDHash, &p.TrustBasis, &p.AGCLevel)
+	if err != nil {
+		return mandate.Principal{}, notFound(err)
+	}
+	// Keys are written once, with their principal: the two reads see the same ones.
+	rows, err := t.rows("SELECT use, subject, jwk FROM principal_keys WHERE principal_id = ? ORDER BY rowid", principalID)
+	if err != nil {
+		return mandate.Principal{}, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var use, subject string
+		var jwk []byte
+		if err := rows.Scan(&use, &subject, &jwk); err != nil {
+			return mandate.Principal{}, err
+		}
+		if err := addKey(&p, use, subject, jwk); err != nil {
+			return mandate.Principal{}, err
+		}
+	}
+	return p, rows.Err()
+}
+
+func addKey(p *mandate.Principal, use, subject string, jwk []byte) error {
+	key, err := storedKey(jwk)
+	if err != nil {
+		return err
+	}
+	switch use {
+	case keyOfPrincipal:
+		p.Keys = append(p.Keys, key)
+	case keyOfAgent:
+		p.Agents = append(p.Agents, mandate.Agent{ID: subject, Key: key})
+	case keyOfHuman:
+		p.Humans = append(p.Humans, mandate.Human{ID: subject, Key: key})
+	default:
+		return fmt.Errorf("sqlite: stored key: unknown use")
+	}
+	return nil
+}
+
+// audit writes the row that every state change carries with it. It never sees a token,
+// a limit or a clearance_id.
+func audit(t *tx, at time.Time, by registry.Actor, operation, subject, outcome string) error {
+	return t.exec(
+		"INSERT INTO registry_audit (at, role, principal_id, operation, subject, outcome) VALUES (?, ?, ?, ?, ?, ?)",
+		at.UnixMilli(), by.Role, by.PrincipalID, operation, subject, outcome)
+}
+
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return registry.ErrNotFound
+	}
+	return err
+}
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

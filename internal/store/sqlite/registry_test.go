@@ -1,0 +1,53 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/internal/registry"
+	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/storetest"
+	"github.com/bindery/bindery/jcs"
+)
+
+// covers GC-073, GC-139, GC-192, GC-195, GC-208, GC-301, GC-302
+func TestRegistryStore(t *testing.T) {
+	storetest.Registry(t, func(t *testing.T) registry.Store {
+		db, _ := openAuthority(t)
+		return db.Registry()
+	})
+}
+
+// TestRegistryAudit counts the rows, which the interface does not show: one for each
+// change, none for a refusal or a repeat.
+func TestRegistryAudit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bindery.db")
+	db, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, at := db.Registry(), time.UnixMilli(1_786_000_000_123)
+	for range 2 { // the second is refused
+		_ = s.AddCode(t.Context(), jcs.HexOf([]byte("code")), at, at.Add(time.Hour))
+	}
+	if _, _, err := s.Revoke(t.Context(), registry.Revocation{Hash: jcs.HexOf([]byte("x")), At: at}); err == nil {
+		t.Error("revoked what was never registered")
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	var n, stamp int64
+	if err := raw.QueryRow("SELECT count(*), max(at) FROM registry_audit").Scan(&n, &stamp); err != nil {
+		t.Fatal(err)
+	}
+	if n != 1 || stamp != 1_786_000_000_123 {
+		t.Errorf("%d audit rows, the last at %d", n, stamp)
+	}
+}
