@@ -1,8 +1,11 @@
 package api
 
 import (
+	"bytes"
+	"errors"
 	"time"
 
+	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -188,6 +191,38 @@ func ParseRevoked(body []byte) (Revoked, error) {
 	}
 	a.Receipt, _ = r.OptText("receipt")
 	return closed(r, a)
+}
+
+// Sign returns the answer with its Receipt, signed by the RA.
+func (r Revoked) Sign(s *jose.Signer) (Revoked, error) {
+	r.Receipt = ""
+	receipt, err := jose.SignCompact(s, TypeRevocation, r.Bytes())
+	if err != nil {
+		return Revoked{}, err
+	}
+	r.Receipt = receipt
+	return r, nil
+}
+
+// Verify checks that the Receipt is signed by one of the RA's pinned keys, as a
+// revocation, and says what the answer says.
+func (r Revoked) Verify(keys jose.KeySet) error {
+	c, err := jose.ParseCompact(r.Receipt, maxToken)
+	if err != nil {
+		return err
+	}
+	key, ok := keys.Find(c.Header.Kid)
+	if !ok || c.Header.Typ != TypeRevocation {
+		return errors.New("api: revocation: not signed by a pinned key as one")
+	}
+	if err := c.Verify(key); err != nil {
+		return err
+	}
+	r.Receipt = ""
+	if !bytes.Equal(c.Payload, r.Bytes()) {
+		return errors.New("api: revocation: the receipt says something else")
+	}
+	return nil
 }
 
 func validBefore(s string) bool {

@@ -35,7 +35,7 @@ func (v VerifyRequest) Bytes() []byte {
 // ParseVerifyRequest reads the params. Any string is an identifier and gets a verdict;
 // neither, both or a non-string is VERIFY_PARAMS, and so is a body that is no JSON
 // object (AG-51). A fault of JSON inside the record, or a record that is no object, is
-// RECORD_MALFORMED. Unknown params are ignored (§3.7.6).
+// RECORD_MALFORMED. Unknown params are ignored (§3.7.6), though their numbers are integers too.
 func ParseVerifyRequest(body []byte) (VerifyRequest, error) {
 	if len(body) > MaxBody {
 		return VerifyRequest{}, &Error{Code: CodeTooLarge}

@@ -102,7 +102,7 @@ func (a *Authority) Verify(ctx context.Context, req api.VerifyRequest) (*api.Ver
 		return nil, unverified(pathVerify, err)
 	}
 	p := result.Projection
-	if req.SealID != "" && p.Block.SealID != req.SealID || req.CrossingID != "" && p.CrossingID != req.CrossingID {
+	if p.Block.SealID != req.SealID && p.CrossingID != req.CrossingID {
 		return nil, unverified(pathVerify, errOther)
 	}
 	if result.Checks.SealMatches != sealMatches(req.Record, p.Block.Seal) {

@@ -46,6 +46,8 @@ const (
 	Timeout = 5 * time.Second
 	// maxAnswer is the largest answer that is read, in bytes.
 	maxAnswer = 1 << 20
+	// maxStatement is the longest signed statement that is verified, in bytes.
+	maxStatement = 64 << 10
 
 	jwksPath = "/.well-known/jwks.json"
 )

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,9 +23,6 @@ const (
 	pathStatus      = "/v1/ra/status"
 	pathPrincipals  = "/v1/ra/principals/"
 )
-
-// maxStatement is the longest signed statement that is verified, in bytes.
-const maxStatement = 64 << 10
 
 var errOther = errors.New("it is about something else")
 
@@ -178,31 +174,10 @@ func (r *Registry) Revoke(ctx context.Context, req api.Revoke) (api.Revoked, err
 	if answer.Hash != req.Hash {
 		return api.Revoked{}, unverified(pathRevocations, errOther)
 	}
-	if err := VerifyRevoked(answer, r.c.keys); err != nil {
+	if err := answer.Verify(r.c.keys); err != nil {
 		return api.Revoked{}, unverified(pathRevocations, err)
 	}
 	return answer, nil
-}
-
-// VerifyRevoked checks that the receipt of a revocation is signed by one of the pinned
-// keys and says what the answer says.
-func VerifyRevoked(answer api.Revoked, keys jose.KeySet) error {
-	c, err := jose.ParseCompact(answer.Receipt, maxStatement)
-	if err != nil {
-		return err
-	}
-	key, ok := keys.Find(c.Header.Kid)
-	if !ok || c.Header.Typ != api.TypeRevocation {
-		return errors.New("client: revocation is not signed by a pinned key as such")
-	}
-	if err := c.Verify(key); err != nil {
-		return err
-	}
-	answer.Receipt = ""
-	if !bytes.Equal(c.Payload, answer.Bytes()) {
-		return errors.New("client: revocation receipt says something else")
-	}
-	return nil
 }
 
 // Status asks whether a mandate is active, by token_sha256 or open_mandate_hash. The

@@ -144,6 +144,14 @@ func TestNarrowsLadder(t *testing.T) {
 	}
 }
 
+// covers GC-187, GC-206
+func TestMissingCurrencyIsNamed(t *testing.T) {
+	_, err := commitment.NewAmount(commitment.Financial, 1, "")
+	if err == nil || !strings.Contains(err.Error(), "without a currency") {
+		t.Errorf("NewAmount = %v", err)
+	}
+}
+
 // covers GC-323
 func TestRefusalsHoldNoNumber(t *testing.T) {
 	for _, err := range []error{commitment.ErrClassWidened, commitment.ErrCurrencyDiffers, commitment.ErrMagnitudeWidened} {
@@ -164,7 +172,7 @@ func TestParseCurrency(t *testing.T) {
 		"", " ", "   ", "\n", "eur", "Eur", "EU", "EURO", "EUR ", " EUR", "E R", "R G", "UR\n", "978", "€", "ЕUR", // Cyrillic Е
 		"DEM", "HRK", "BGN", "ANG", "SLL", "ZWL", "CUC", // withdrawn
 		"XAU", "XAG", "XDR", "XTS", "XXX", "XBA", "XSU", // no minor unit
-		"BTC", "ABC", "AED AFN",
+		"BTC", "ABC", "AED AFN", "D A", "D\nC",
 	} {
 		if c, err := commitment.ParseCurrency(s); err == nil || c != "" {
 			t.Errorf("ParseCurrency(%q) = %q, %v", s, c, err)

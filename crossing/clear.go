@@ -82,9 +82,6 @@ func Clear(ev Evidence) (*Cleared, *Refusal) {
 	if refusal != nil {
 		return nil, refusal
 	}
-	if _, known := ev.Acts.Floor(rec.Act); !known {
-		return nil, RefuseAt(MalformedMandate, "§5.4-9 act vocabulary")
-	}
 	if refusal := floor(amount.Class, rec.Act, ev.Acts); refusal != nil {
 		return nil, refusal
 	}

@@ -2,6 +2,7 @@ package crossing
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,7 +11,21 @@ import (
 )
 
 // decoder reads a record through a jcs.Reader; the first fault sticks in the reader.
-type decoder struct{ r *jcs.Reader }
+// The two parties are items of a list and have readers of their own: what is wrong with
+// one of them is kept in item, under the pointer from the root.
+type decoder struct {
+	r    *jcs.Reader
+	item *jcs.MemberError
+}
+
+// close returns the first fault. The parties are read before the members that follow
+// them, so the fault of an item comes first.
+func (d *decoder) close() error {
+	if d.item != nil {
+		return d.item
+	}
+	return d.r.Close()
+}
 
 func recordFault(err error) *Refusal {
 	var m *jcs.MemberError
@@ -67,22 +82,12 @@ func (d *decoder) parties(rec *Record) {
 	for i, role := range []Role{Initiator, Responder} {
 		p := jcs.NewReader(items[i])
 		*rec.Party(role) = party(p, role)
-		if err := p.Close(); err != nil {
-			d.nested(i, err)
+		var m *jcs.MemberError
+		if errors.As(p.Close(), &m) {
+			d.item = &jcs.MemberError{Pointer: "/parties/" + strconv.Itoa(i) + m.Pointer, Rule: m.Rule}
 			return
 		}
 	}
-}
-
-// nested lifts a fault of a list item into the record's reader, under its own pointer.
-func (d *decoder) nested(i int, err error) {
-	at := "parties/" + string(rune('0'+i))
-	rule := "value"
-	var m *jcs.MemberError
-	if errors.As(err, &m) {
-		at, rule = at+m.Pointer, m.Rule
-	}
-	d.r.Fail(at, rule)
 }
 
 func party(r *jcs.Reader, role Role) Party {
@@ -102,9 +107,9 @@ func party(r *jcs.Reader, role Role) Party {
 
 // profile reads the five members that P1's party and a record's party share.
 func profile(r *jcs.Reader) Profile {
-	p := Profile{PrincipalID: uri(r, "principal_id"), AgentID: uri(r, "agent_id"), ClearanceIDHash: hex256(r, "clearance_id_hash")}
-	if strings.HasPrefix(p.AgentID, "urn:anax:") && !strings.HasPrefix(p.AgentID, "urn:anax:agent:") {
-		r.Fail("agent_id", "value") // §4.4-7, GC-253
+	p := Profile{
+		PrincipalID: identifier(r, "principal_id", mandate.ValidPrincipalID),
+		AgentID:     identifier(r, "agent_id", validAgentID), ClearanceIDHash: hex256(r, "clearance_id_hash"),
 	}
 	if p.TrustBasis = r.Text("trust_basis"); !mandate.ValidTrustBasis(p.TrustBasis) {
 		r.Fail("trust_basis", "value")
@@ -135,29 +140,24 @@ func short(r *jcs.Reader, name string) string {
 // printable reads 1–128 printable ASCII characters (design C3).
 func printable(r *jcs.Reader, name string) string {
 	s := r.Text(name)
-	if !ascii(s, 128) {
+	outside := func(c rune) bool { return c < 0x20 || c > 0x7e }
+	if s == "" || len(s) > 128 || strings.ContainsFunc(s, outside) {
 		r.Fail(name, "value")
 	}
 	return s
 }
 
-// uri reads an identifier: 1–256 printable ASCII characters without space.
-func uri(r *jcs.Reader, name string) string {
+func identifier(r *jcs.Reader, name string, valid func(string) bool) string {
 	s := r.Text(name)
-	if !ascii(s, 256) || strings.Contains(s, " ") {
+	if !valid(s) {
 		r.Fail(name, "value")
 	}
 	return s
 }
 
-func ascii(s string, most int) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return s != "" && len(s) <= most
-}
+// validAgentID is the form of a mandate's sub (§4.4-7, GC-253) without "|": package chain
+// joins two agents with it, and with one inside two pairs could have one chain_id.
+func validAgentID(s string) bool { return mandate.ValidAgentID(s) && !strings.Contains(s, "|") }
 
 func instantOf(r *jcs.Reader, name string) time.Time {
 	s := r.Text(name)
@@ -168,31 +168,7 @@ func instantOf(r *jcs.Reader, name string) time.Time {
 	return t
 }
 
-func uuid(r *jcs.Reader, name string) string {
-	s := r.Text(name)
-	if !ValidCrossingID(s) {
-		r.Fail(name, "value")
-	}
-	return s
-}
+func uuid(r *jcs.Reader, name string) string { return identifier(r, name, ValidCrossingID) }
 
 // ValidCrossingID reports whether s is a lower-case RFC 9562 UUID (AG-28).
-func ValidCrossingID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return false
-			}
-		}
-	}
-	return s[14] >= '1' && s[14] <= '8' && strings.IndexByte("89ab", s[19]) >= 0
-}
+func ValidCrossingID(s string) bool { return mandate.ValidCrossingID(s) }

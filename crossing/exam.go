@@ -222,11 +222,13 @@ func (e *exam) classCovered(s *side) *Refusal {
 	return nil
 }
 
+// currency: amounts of two classes have no unit in common, so they are left to equality,
+// which refuses them under the name that AG-12 gives.
 func (e *exam) currency(s *side) *Refusal {
 	if errors.Is(s.grant.Narrows(s.limit), commitment.ErrCurrencyDiffers) {
 		return Refuse(CurrencyMismatch)
 	}
-	if e.amount != nil && e.amount.Currency != s.asserted.Currency {
+	if e.amount != nil && e.amount.Class == s.asserted.Class && e.amount.Currency != s.asserted.Currency {
 		return Refuse(CurrencyMismatch)
 	}
 	return nil
@@ -256,16 +258,11 @@ func (e *exam) equality(s *side) *Refusal {
 	return nil
 }
 
-// ceiling holds the amount against the Closed and, where its limit is known, the Open.
-// 0 means none for the classes that seal (M-5, AG-20).
+// ceiling holds the amount against the Closed's limit, and through it against the Open's,
+// which drawNarrowed found to be no lower (GC-292). 0 means none for the classes that
+// seal (M-5, AG-20).
 func (e *exam) ceiling(s *side) *Refusal {
-	amount := s.asserted.Magnitude
-	over := amount > s.limit.Magnitude || amount == 0
-	sameUnit := s.grant.Class == s.asserted.Class
-	if s.disclosed && sameUnit && amount > s.grant.Magnitude {
-		over = true
-	}
-	if over {
+	if amount := s.asserted.Magnitude; amount == 0 || amount > s.limit.Magnitude {
 		return Refuse(MagnitudeExhausted)
 	}
 	return nil

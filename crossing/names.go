@@ -1,6 +1,10 @@
 package crossing
 
-import "github.com/bindery/bindery/jcs"
+import (
+	"unicode"
+
+	"github.com/bindery/bindery/jcs"
+)
 
 // A Name is an error name of §3.7.4. Callers switch on it; the number exists for
 // JSON-RPC alone (GC-119). No name is ever removed or renamed within /v1 (GC-123).
@@ -152,17 +156,18 @@ func ParseRefusal(v jcs.Value) (refusal *Refusal, ok bool) {
 	}
 	path, _ := r.OptText("failure_path")
 	member, _ := r.OptText("member")
-	return &Refusal{Name: Name(name), Path: clip(path), Member: clip(member), Peer: true}, true
+	return &Refusal{Name: Name(clip(name)), Path: clip(path), Member: clip(member), Peer: true}, true
 }
 
-// clip keeps a peer's text short and printable before it reaches a terminal.
+// clip keeps a peer's text short and printable before it reaches a terminal: no control
+// characters, and none that turn the direction of writing or hide.
 func clip(s string) string {
 	out := make([]rune, 0, 128)
 	for _, c := range s {
 		if len(out) == 128 {
 			break
 		}
-		if c < 0x20 || c == 0x7f || (c >= 0x80 && c < 0xa0) {
+		if !unicode.IsPrint(c) {
 			c = '·'
 		}
 		out = append(out, c)

@@ -39,8 +39,9 @@ type P3 struct {
 	OpenDisclosures []string // of the Open of P1; only magnitude_limit can be one (design M5)
 }
 
-// A Message is what Message.metadata holds under [URI]: exactly one of the pointers is
-// set.
+// A Message is what Message.metadata holds under [URI]. At most one of the pointers is
+// set: Refusal, or else the one that State goes with. No phase sends a message in state
+// committed, refused or failed_unsealed, so one without a refusal has none set.
 type Message struct {
 	State   State
 	P1      *P1
@@ -126,8 +127,16 @@ func ParseMessage(v jcs.Value) (*Message, *Refusal) {
 		if m.Refusal, ok = ParseRefusal(refusal); !ok {
 			r.Fail("refusal", "value")
 		}
-		return m, messageFault(r)
+	} else {
+		m.phase(r)
 	}
+	if fault := messageFault(r); fault != nil {
+		return nil, fault
+	}
+	return m, nil
+}
+
+func (m *Message) phase(r *jcs.Reader) {
 	switch m.State {
 	case MandatesPending:
 		m.P1 = p1(r)
@@ -136,10 +145,6 @@ func ParseMessage(v jcs.Value) (*Message, *Refusal) {
 	case Sealing:
 		m.P3 = p3(r)
 	}
-	if fault := messageFault(r); fault != nil {
-		return nil, fault
-	}
-	return m, nil
 }
 
 func messageFault(r *jcs.Reader) *Refusal {

@@ -1,6 +1,7 @@
 package crossing
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -187,7 +188,7 @@ func ParseRecord(v jcs.Value) (*Record, *Refusal) {
 	}
 	d := &decoder{r: jcs.NewReader(v)}
 	rec := d.record()
-	if err := d.r.Close(); err != nil {
+	if err := d.close(); err != nil {
 		return nil, recordFault(err)
 	}
 	if path := rec.faultOfParties(); path != "" {
@@ -222,17 +223,24 @@ func tokenShaped(v jcs.Value, at string) string {
 			return at
 		}
 	case jcs.ArrayType:
+		i := 0
 		for item := range v.Items() {
-			if found := tokenShaped(item, at); found != "" {
+			if found := tokenShaped(item, at+"/"+strconv.Itoa(i)); found != "" {
 				return found
 			}
+			i++
 		}
 	case jcs.ObjectType:
 		for name, member := range v.Members() {
-			if found := tokenShaped(member, at+"/"+name); found != "" {
+			if found := tokenShaped(member, at+"/"+referenceToken(name)); found != "" {
 				return found
 			}
 		}
 	}
 	return ""
+}
+
+// referenceToken escapes a member name for a JSON Pointer (RFC 6901 §3).
+func referenceToken(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

@@ -41,13 +41,7 @@ func ParseSealParams(v jcs.Value) (*SealParams, *Refusal) {
 	p := &SealParams{ClosedMandate: token(r, "initiator_closed_mandate")}
 	key := r.Text("idempotency_key")
 	record := r.Value("record")
-	intent := r.Object("initiator_anchor_intent")
-	p.AnchorIntent.Seq = intent.Int("chain_seq")
-	switch prev := intent.Value("prev_hash"); prev.Type() {
-	case jcs.NullType, jcs.Absent:
-	default:
-		p.AnchorIntent.Prev = hex256(intent, "prev_hash")
-	}
+	p.AnchorIntent = positionOf(r.Object("initiator_anchor_intent"))
 	if s, ok := r.OptText("initiator_joint_seal"); ok {
 		var err error
 		if p.InitiatorSeal, err = jcs.ParseHex256(s); err != nil {
@@ -94,6 +88,16 @@ func positionBytes(p chain.Position) []byte {
 		jcs.Member{Name: "prev_hash", Value: prevHash(p)},
 		jcs.Member{Name: "chain_seq", Value: jcs.Int(p.Seq)},
 	)
+}
+
+// positionOf reads prev_hash, null or 64 hex digits, and chain_seq. Whether the two go
+// together is not asked.
+func positionOf(r *jcs.Reader) chain.Position {
+	p := chain.Position{Seq: r.Int("chain_seq")}
+	if prev := r.Value("prev_hash"); prev.Type() != jcs.NullType {
+		p.Prev = hex256(r, "prev_hash")
+	}
+	return p
 }
 
 func prevHash(p chain.Position) []byte {
@@ -144,22 +148,32 @@ func (b *Block) Projection(crossingID string, chainID jcs.Hex256) []byte {
 	)...)
 }
 
-// ParseBlock reads a block and tolerates unknown members (GC-004).
+// ParseBlock reads a block and tolerates unknown members (GC-004). Members that say the
+// same thing twice must agree; is_genesis and outcome may be absent. The error is a
+// [*jcs.MemberError].
 func ParseBlock(v jcs.Value) (*Block, error) {
 	r := jcs.NewReader(v)
 	b := &Block{SealID: short(r, "seal_id"), Seal: hex256(r, "seal"), SealedAt: instantOf(r, "sealed_at"), VerifyURL: short(r, "verify_url")}
-	b.Position.Seq = r.Int("chain_seq")
-	if prev := r.Value("prev_hash"); prev.Type() != jcs.NullType {
-		b.Position.Prev = hex256(r, "prev_hash")
-	}
+	b.Position = positionOf(r)
 	b.Basis = mandate.GovernanceBasis{PackID: short(r, "pack_id"), PackVersion: short(r, "pack_version")}
 	if State(r.Text("crossing_state")) != Committed {
 		r.Fail("crossing_state", "value")
 	}
+	if outcome, ok := r.OptText("outcome"); ok && outcome != "CLEARED" {
+		r.Fail("outcome", "value")
+	}
 	if r.Err() == nil && b.Position.Validate() != nil {
 		r.Fail("chain_seq", "value")
 	}
-	return b, r.Err()
+	if said := r.OptValue("is_genesis"); said.Type() != jcs.Absent {
+		if genesis, ok := said.Bool(); !ok || genesis != b.Position.IsGenesis() {
+			r.Fail("is_genesis", "value")
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // A SealResult is the answer of crossing:seal (§3.7.2, GC-069).
@@ -182,7 +196,8 @@ func (s *SealResult) Bytes() []byte {
 }
 
 // ParseSealResult reads a result, ignores unknown members (V-2, GC-128), and requires
-// its members to agree with its block.
+// its members to agree with its block. The error is or wraps a [*jcs.MemberError]; a
+// fault of the block points into the block.
 func ParseSealResult(v jcs.Value) (*SealResult, error) {
 	r := jcs.NewReader(v)
 	s := &SealResult{CrossingID: uuid(r, "crossing_id")}
@@ -191,16 +206,18 @@ func ParseSealResult(v jcs.Value) (*SealResult, error) {
 		return nil, errors.Join(r.Err(), err)
 	}
 	s.Block = *block
-	a := r.Object("responder_anchor")
-	if seq := a.Int("chain_seq"); seq != block.Position.Seq {
-		a.Fail("chain_seq", "value")
+	if positionOf(r.Object("responder_anchor")) != block.Position {
+		r.Fail("responder_anchor", "value")
 	}
 	same := hex256(r, "joint_seal") == block.Seal && r.Text("seal_id") == block.SealID &&
 		instantOf(r, "sealed_at").Equal(block.SealedAt) && r.Text("verify_url") == block.VerifyURL
 	if r.Err() == nil && !same {
 		r.Fail("artifact_block", "value")
 	}
-	return s, r.Err()
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // SealID forms a seal's public identifier from a moment and 48 bits of randomness that

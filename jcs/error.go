@@ -58,14 +58,14 @@ type MemberError struct {
 	Rule    string // "missing", "type", "unknown" or "value", or what the caller gave to Fail
 }
 
-// Error returns, for example, `jcs: missing member "/party/agent_id"`. The name of an unknown
+// Error returns, for example, `jcs: member "/party/agent_id": missing`. The name of an unknown
 // member is the sender's text, so only the object that holds it is named; Pointer has the whole.
 func (e *MemberError) Error() string {
 	if e.Rule == ruleUnknown {
-		return "jcs: unknown member in " + strconv.Quote(parentPointer(e.Pointer))
+		return "jcs: object " + strconv.Quote(parentPointer(e.Pointer)) + ": unknown member"
 	}
 	if e.Pointer == "" {
 		return "jcs: document: " + e.Rule
 	}
-	return "jcs: " + e.Rule + " member " + strconv.Quote(e.Pointer)
+	return "jcs: member " + strconv.Quote(e.Pointer) + ": " + e.Rule
 }

@@ -1,6 +1,7 @@
 package jcs_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,6 +69,9 @@ var good = []struct {
 	{"escaped name already sorted", `{"\n":1,"a":2}`, `{"\n":1,"a":2}`},
 	{"prototype names", `{"toJSON":1,"__proto__":2,"constructor":3}`, `{"__proto__":2,"constructor":3,"toJSON":1}`},
 	{"sender escapes", `{"q":"a\u0026b","p":"\u00fc"}`, `{"p":"ü","q":"a&b"}`},
+	{"array where an object was", `[{"a":1},[1],{"b":[2]},[{}]]`, `[{"a":1},[1],{"b":[2]},[{}]]`},
+	{"object where an array was", `[[1],{"a":1},[2]]`, `[[1],{"a":1},[2]]`},
+	{"zero to any power", `[0e18446744073709551616,0.00e-99999999999999999999]`, `[0,0]`},
 	{"depth 64 arrays", strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat("[", 64) + strings.Repeat("]", 64)},
 	{"depth 64 objects", strings.Repeat(`{"d":`, 64) + "1" + strings.Repeat("}", 64), strings.Repeat(`{"d":`, 64) + "1" + strings.Repeat("}", 64)},
 	{"depth 64 unsorted", strings.Repeat(`{"b":0,"a":`, 64) + "1" + strings.Repeat("}", 64), strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat(`,"b":0}`, 64)},
@@ -98,6 +102,29 @@ func TestGood(t *testing.T) {
 				t.Errorf("Parse(%q) = %q, %v", tt.src, v.Bytes(), err)
 			}
 		})
+	}
+}
+
+// TestControls tries every spelling of every control character: one of them is canonical.
+//
+// covers GC-215
+func TestControls(t *testing.T) {
+	canonical := []string{ // by the Python reference
+		`"\u0000"`, `"\u0001"`, `"\u0002"`, `"\u0003"`, `"\u0004"`, `"\u0005"`, `"\u0006"`, `"\u0007"`,
+		`"\b"`, `"\t"`, `"\n"`, `"\u000b"`, `"\f"`, `"\r"`, `"\u000e"`, `"\u000f"`,
+		`"\u0010"`, `"\u0011"`, `"\u0012"`, `"\u0013"`, `"\u0014"`, `"\u0015"`, `"\u0016"`, `"\u0017"`,
+		`"\u0018"`, `"\u0019"`, `"\u001a"`, `"\u001b"`, `"\u001c"`, `"\u001d"`, `"\u001e"`, `"\u001f"`,
+	}
+	for c, want := range canonical {
+		for _, src := range []string{fmt.Sprintf(`"\u%04x"`, c), fmt.Sprintf(`"\u%04X"`, c), want} {
+			got, err := jcs.Append(nil, []byte(src))
+			if err != nil || string(got) != want {
+				t.Errorf("Append(%s) = %s, %v, want %s", src, got, err, want)
+			}
+			if got := jcs.Canonical([]byte(src)); got != (src == want) {
+				t.Errorf("Canonical(%s) = %t", src, got)
+			}
+		}
 	}
 }
 

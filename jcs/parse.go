@@ -256,7 +256,7 @@ func (p *parser) first(err *Error) *Error {
 		if !f.unsorted {
 			continue
 		}
-		if e := p.repeated(slices.Clone(p.open[f.first:last])); e != nil && e.Offset < err.Offset {
+		if e := p.repeated(p.open[f.first:last]); e != nil && e.Offset < err.Offset {
 			err = e
 		}
 	}

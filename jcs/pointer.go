@@ -20,7 +20,7 @@ func PointerAt(src []byte, off int) string {
 	var w walk
 	for i := 0; i <= off && i < len(src); {
 		end := tokenEnd(src, i)
-		if !w.enter(src[i:end]) || off < end || !w.leave(src[i]) {
+		if !w.enter(src[i:end]) || !w.leave(src[i]) {
 			break
 		}
 		i = end

@@ -64,27 +64,27 @@ func TestReaderFaults(t *testing.T) {
 	}{
 		{"no object", `[]`, "", "type", true, `jcs: document: type`},
 		{"string", `"id"`, "", "type", true, `jcs: document: type`},
-		{"missing text", `{}`, "/id", "missing", true, `jcs: missing member "/id"`},
-		{"AMOUNT is not amount", strings.Replace(fullOrder, `"amount"`, `"AMOUNT"`, 1), "/amount", "missing", true, `jcs: missing member "/amount"`},
-		{"AMOUNT beside amount", strings.Replace(fullOrder, `"amount":5`, `"amount":5,"AMOUNT":999`, 1), "/AMOUNT", "unknown", false, `jcs: unknown member in ""`},
-		{"null is not text", strings.Replace(fullOrder, `"x"`, `null`, 1), "/id", "type", true, `jcs: type member "/id"`},
-		{"number is not text", strings.Replace(fullOrder, `"x"`, `7`, 1), "/id", "type", true, `jcs: type member "/id"`},
-		{"null is not absent text", strings.Replace(fullOrder, `"n"`, `null`, 1), "/note", "type", true, `jcs: type member "/note"`},
-		{"text is not integer", strings.Replace(fullOrder, `5`, `"5"`, 1), "/amount", "type", true, `jcs: type member "/amount"`},
-		{"true is not integer", strings.Replace(fullOrder, `5`, `true`, 1), "/amount", "type", true, `jcs: type member "/amount"`},
-		{"null is not absent integer", strings.Replace(fullOrder, `"retries":2`, `"retries":null`, 1), "/retries", "type", true, `jcs: type member "/retries"`},
-		{"text is not bool", strings.Replace(fullOrder, `true`, `"true"`, 1), "/final", "type", true, `jcs: type member "/final"`},
-		{"missing bool", strings.Replace(fullOrder, `"final":true,`, ``, 1), "/final", "missing", true, `jcs: missing member "/final"`},
-		{"array is not object", strings.Replace(fullOrder, `{"name":"p"}`, `["p"]`, 1), "/party", "type", true, `jcs: type member "/party"`},
-		{"missing object", strings.Replace(fullOrder, `"party":{"name":"p"},`, ``, 1), "/party", "missing", true, `jcs: missing member "/party"`},
-		{"missing below", strings.Replace(fullOrder, `{"name":"p"}`, `{}`, 1), "/party/name", "missing", true, `jcs: missing member "/party/name"`},
-		{"type below", strings.Replace(fullOrder, `"p"`, `[]`, 1), "/party/name", "type", true, `jcs: type member "/party/name"`},
-		{"object is not array", strings.Replace(fullOrder, `[1,[2]]`, `{}`, 1), "/lines", "type", true, `jcs: type member "/lines"`},
-		{"missing array", strings.Replace(fullOrder, `"lines":[1,[2]],`, ``, 1), "/lines", "missing", true, `jcs: missing member "/lines"`},
-		{"unknown", strings.Replace(fullOrder, `{"id"`, `{"a/~b":0,"id"`, 1), "/a~1~0b", "unknown", false, `jcs: unknown member in ""`},
-		{"unknown below", strings.Replace(fullOrder, `{"name"`, `{"secret":0,"name"`, 1), "/party/secret", "unknown", false, `jcs: unknown member in "/party"`},
-		{"first unknown in canonical order", strings.Replace(fullOrder, `{"id"`, `{"zz":0,"aa":0,"id"`, 1), "/aa", "unknown", false, `jcs: unknown member in ""`},
-		{"first fault sticks", `{"amount":"x","zz":0}`, "/id", "missing", true, `jcs: missing member "/id"`},
+		{"missing text", `{}`, "/id", "missing", true, `jcs: member "/id": missing`},
+		{"AMOUNT is not amount", strings.Replace(fullOrder, `"amount"`, `"AMOUNT"`, 1), "/amount", "missing", true, `jcs: member "/amount": missing`},
+		{"AMOUNT beside amount", strings.Replace(fullOrder, `"amount":5`, `"amount":5,"AMOUNT":999`, 1), "/AMOUNT", "unknown", false, `jcs: object "": unknown member`},
+		{"null is not text", strings.Replace(fullOrder, `"x"`, `null`, 1), "/id", "type", true, `jcs: member "/id": type`},
+		{"number is not text", strings.Replace(fullOrder, `"x"`, `7`, 1), "/id", "type", true, `jcs: member "/id": type`},
+		{"null is not absent text", strings.Replace(fullOrder, `"n"`, `null`, 1), "/note", "type", true, `jcs: member "/note": type`},
+		{"text is not integer", strings.Replace(fullOrder, `5`, `"5"`, 1), "/amount", "type", true, `jcs: member "/amount": type`},
+		{"true is not integer", strings.Replace(fullOrder, `5`, `true`, 1), "/amount", "type", true, `jcs: member "/amount": type`},
+		{"null is not absent integer", strings.Replace(fullOrder, `"retries":2`, `"retries":null`, 1), "/retries", "type", true, `jcs: member "/retries": type`},
+		{"text is not bool", strings.Replace(fullOrder, `true`, `"true"`, 1), "/final", "type", true, `jcs: member "/final": type`},
+		{"missing bool", strings.Replace(fullOrder, `"final":true,`, ``, 1), "/final", "missing", true, `jcs: member "/final": missing`},
+		{"array is not object", strings.Replace(fullOrder, `{"name":"p"}`, `["p"]`, 1), "/party", "type", true, `jcs: member "/party": type`},
+		{"missing object", strings.Replace(fullOrder, `"party":{"name":"p"},`, ``, 1), "/party", "missing", true, `jcs: member "/party": missing`},
+		{"missing below", strings.Replace(fullOrder, `{"name":"p"}`, `{}`, 1), "/party/name", "missing", true, `jcs: member "/party/name": missing`},
+		{"type below", strings.Replace(fullOrder, `"p"`, `[]`, 1), "/party/name", "type", true, `jcs: member "/party/name": type`},
+		{"object is not array", strings.Replace(fullOrder, `[1,[2]]`, `{}`, 1), "/lines", "type", true, `jcs: member "/lines": type`},
+		{"missing array", strings.Replace(fullOrder, `"lines":[1,[2]],`, ``, 1), "/lines", "missing", true, `jcs: member "/lines": missing`},
+		{"unknown", strings.Replace(fullOrder, `{"id"`, `{"a/~b":0,"id"`, 1), "/a~1~0b", "unknown", false, `jcs: object "": unknown member`},
+		{"unknown below", strings.Replace(fullOrder, `{"name"`, `{"secret":0,"name"`, 1), "/party/secret", "unknown", false, `jcs: object "/party": unknown member`},
+		{"first unknown in canonical order", strings.Replace(fullOrder, `{"id"`, `{"zz":0,"aa":0,"id"`, 1), "/aa", "unknown", false, `jcs: object "": unknown member`},
+		{"first fault sticks", `{"amount":"x","zz":0}`, "/id", "missing", true, `jcs: member "/id": missing`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestReaderZeroAfterFault(t *testing.T) {
 	if got := r.Value("extra"); got.Type() != jcs.Absent {
 		t.Errorf("Value after a fault = %s", got.Bytes())
 	}
-	if got, want := r.Close().Error(), `jcs: value member "/id"`; got != want {
+	if got, want := r.Close().Error(), `jcs: member "/id": value`; got != want {
 		t.Errorf("Close() = %q, want %q", got, want)
 	}
 }
@@ -148,7 +148,7 @@ func TestReaderChildren(t *testing.T) {
 	b := r.Object("a").Object("b")
 	b.Int("x")
 	b.Fail("y/z", "value")
-	if got, want := r.Err().Error(), `jcs: value member "/a/b/y~1z"`; got != want {
+	if got, want := r.Err().Error(), `jcs: member "/a/b/y~1z": value`; got != want {
 		t.Errorf("Err() = %q, want %q", got, want)
 	}
 

@@ -3,7 +3,6 @@ package jcs
 import (
 	"bytes"
 	"iter"
-	"unicode/utf8"
 )
 
 // Type is the JSON type of a [Value].
@@ -113,7 +112,7 @@ func (v Value) Bool() (b, ok bool) {
 
 // Get returns the member of that name, or the absent Value if v is no object or has none.
 func (v Value) Get(name string) Value {
-	if v.Type() != ObjectType || !utf8.ValidString(name) {
+	if v.Type() != ObjectType {
 		return Value{}
 	}
 	want := appendString(make([]byte, 0, 64), name)
@@ -197,9 +196,6 @@ func valueEnd(b []byte, i int) int {
 		switch b[i] {
 		case '"':
 			i = stringEnd(b, i)
-			if depth == 0 {
-				return i
-			}
 			continue
 		case '{', '[':
 			depth++

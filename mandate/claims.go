@@ -13,27 +13,32 @@ import (
 // maxSeconds is the last second of the year 9999, so that every time has an RFC 3339 form.
 const maxSeconds = 253402300799
 
-// parseToken reads the SD-JWT and turns its faults into ours. A magnitude that is no
-// integer fails already as JSON in the integer profile, and is still reported as what it
-// is (M-1, GC-186).
+// parseToken reads the SD-JWT and turns its faults into ours.
 func parseToken(token string, disclosable ...string) (*sdjwt.Token, error) {
 	t, err := sdjwt.Parse(token, disclosable...)
-	if err == nil {
-		return t, nil
+	if err != nil {
+		return nil, tokenFault(err)
 	}
+	return t, nil
+}
+
+// tokenFault makes an error of package sdjwt a Fault, and leaves others as they are. A
+// magnitude that is no integer fails already as JSON in the integer profile, and is still
+// reported as what it is (M-1, GC-186).
+func tokenFault(err error) error {
 	bad := (*sdjwt.Error)(nil)
 	if !errors.As(err, &bad) {
-		return nil, invalid("token", "not an SD-JWT")
+		return err
 	}
 	if number := (*jcs.Error)(nil); errors.As(err, &number) && number.Kind == jcs.KindNumber {
 		switch bad.Pointer {
 		case "/" + claimLimit:
-			return nil, malformed(claimLimit, "not an integer in range")
+			return malformed(claimLimit, "not an integer in range")
 		case "/" + claimAsserted:
-			return nil, malformed(claimAsserted, "not an integer in range")
+			return malformed(claimAsserted, "not an integer in range")
 		}
 	}
-	return nil, invalid(bad.Part, bad.Rule)
+	return invalid(bad.Part, bad.Rule)
 }
 
 // checkType tells an Open from a Closed, by the exact vct and by nothing else (M2).

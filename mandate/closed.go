@@ -73,11 +73,11 @@ func ParseClosed(token string) (*PresentedClosed, error) {
 // readBindings reads what ties the Closed to one agreement.
 func (p *PresentedClosed) readBindings(claims jcs.Value) (err error) {
 	var ok bool
-	if aud := claims.Get(claimAud); aud.Type() == jcs.Absent {
+	aud := claims.Get(claimAud)
+	if aud.Type() == jcs.Absent {
 		return invalid(claimAud, "missing")
-	} else {
-		p.audience = readAudience(aud)
 	}
+	p.audience = readAudience(aud)
 	if p.nonce, ok = claims.Get(claimNonce).Text(); !ok || !shortWord(p.nonce) {
 		return invalid(claimNonce, "missing or not 1 to 128 printable characters")
 	}

@@ -54,7 +54,8 @@ func (i IssuedOpen) Full() string {
 
 // Sign signs the draft with a key of its Issuer. It refuses, with a [*Fault], whatever
 // [ParseOpen] and [Open.Amount] would refuse, and an Open that is silent on
-// counterparties or ends before it begins.
+// counterparties or ends before it begins. An error of the key's backend is returned as
+// it is.
 func (d OpenDraft) Sign(s *jose.Signer) (IssuedOpen, error) {
 	if err := d.check(); err != nil {
 		return IssuedOpen{}, err
@@ -66,7 +67,7 @@ func (d OpenDraft) Sign(s *jose.Signer) (IssuedOpen, error) {
 	}
 	issued, err := sdjwt.Issue(s, jcs.Object(members...), hidden...)
 	if err != nil {
-		return IssuedOpen{}, err
+		return IssuedOpen{}, tokenFault(err)
 	}
 	out := IssuedOpen{Token: issued.Bare()}
 	if !d.DiscloseLimit {
@@ -155,7 +156,8 @@ type ClosedDraft struct {
 
 // Sign signs the draft with the agent's cnf key or the human's key. It refuses, with a
 // [*Fault], whatever [ParseClosed] and [Closed.Amounts] would refuse, and a Closed without
-// an act, one that asserts more than it draws, or one that ends before it begins.
+// an act, one that asserts more than it draws, or one that ends before it begins. An error
+// of the key's backend is returned as it is.
 func (d ClosedDraft) Sign(s *jose.Signer) (token string, err error) {
 	if d.Limit == (commitment.Amount{}) {
 		d.Limit = d.Asserted
@@ -170,7 +172,7 @@ func (d ClosedDraft) Sign(s *jose.Signer) (token string, err error) {
 	}
 	issued, err := sdjwt.Issue(s, jcs.Object(d.members()...))
 	if err != nil {
-		return "", err
+		return "", tokenFault(err)
 	}
 	// What we would refuse from others we do not hand out.
 	p, err := ParseClosed(issued.Bare())

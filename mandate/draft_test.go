@@ -3,6 +3,7 @@ package mandate_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,18 +200,24 @@ func TestOpenDraftRefuses(t *testing.T) {
 		claim string
 		edit  func(*mandate.OpenDraft)
 	}{
-		"no issuer":          {mandate.Invalid, "iss", func(d *mandate.OpenDraft) { d.Issuer = "" }},
-		"issuer an agent":    {mandate.Invalid, "iss", func(d *mandate.OpenDraft) { d.Issuer = agent }},
-		"issuer not UTF-8":   {mandate.Invalid, "iss", func(d *mandate.OpenDraft) { d.Issuer = "urn:x:\xff" }},
-		"no subject":         {mandate.Invalid, "sub", func(d *mandate.OpenDraft) { d.Subject = "" }},
-		"no expiry":          {mandate.Invalid, "exp", func(d *mandate.OpenDraft) { d.ExpiresAt = time.Time{} }},
-		"no issue time":      {mandate.Invalid, "exp", func(d *mandate.OpenDraft) { d.IssuedAt = time.Time{} }},
-		"ends as it begins":  {mandate.Invalid, "exp", func(d *mandate.OpenDraft) { d.ExpiresAt = d.IssuedAt.Add(time.Millisecond) }},
-		"silent":             {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) { d.Counterparties = mandate.Counterparties{} }},
-		"star in the list":   {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) { d.Counterparties = mandate.OnlyCounterparties("*") }},
-		"agent in the list":  {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) { d.Counterparties = mandate.OnlyCounterparties(agent) }},
-		"empty act":          {mandate.Invalid, "commitment_act", func(d *mandate.OpenDraft) { d.Acts = []string{""} }},
-		"257 acts":           {mandate.Invalid, "commitment_act", func(d *mandate.OpenDraft) { d.Acts = strings.Split(strings.Repeat("a,", 256)+"a", ",") }},
+		"no issuer":         {mandate.Invalid, "iss", func(d *mandate.OpenDraft) { d.Issuer = "" }},
+		"issuer an agent":   {mandate.Invalid, "iss", func(d *mandate.OpenDraft) { d.Issuer = agent }},
+		"issuer not UTF-8":  {mandate.Invalid, "iss", func(d *mandate.OpenDraft) { d.Issuer = "urn:x:\xff" }},
+		"no subject":        {mandate.Invalid, "sub", func(d *mandate.OpenDraft) { d.Subject = "" }},
+		"no expiry":         {mandate.Invalid, "exp", func(d *mandate.OpenDraft) { d.ExpiresAt = time.Time{} }},
+		"no issue time":     {mandate.Invalid, "exp", func(d *mandate.OpenDraft) { d.IssuedAt = time.Time{} }},
+		"ends as it begins": {mandate.Invalid, "exp", func(d *mandate.OpenDraft) { d.ExpiresAt = d.IssuedAt.Add(time.Millisecond) }},
+		"silent":            {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) { d.Counterparties = mandate.Counterparties{} }},
+		"star in the list":  {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) { d.Counterparties = mandate.OnlyCounterparties("*") }},
+		"agent in the list": {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) { d.Counterparties = mandate.OnlyCounterparties(agent) }},
+		"empty act":         {mandate.Invalid, "commitment_act", func(d *mandate.OpenDraft) { d.Acts = []string{""} }},
+		"257 acts":          {mandate.Invalid, "commitment_act", func(d *mandate.OpenDraft) { d.Acts = strings.Split(strings.Repeat("a,", 256)+"a", ",") }},
+		"far too many": {mandate.Invalid, "payload", func(d *mandate.OpenDraft) {
+			d.Counterparties = mandate.OnlyCounterparties(slices.Repeat([]string{"urn:x:" + strings.Repeat("a", 250)}, 999)...)
+		}},
+		"1001 parties": {mandate.Invalid, "permitted_counterparties", func(d *mandate.OpenDraft) {
+			d.Counterparties = mandate.OnlyCounterparties(slices.Repeat([]string{"x:y"}, 1001)...)
+		}},
 		"no class":           {mandate.Malformed, "magnitude_limit", func(d *mandate.OpenDraft) { d.Amount.Class = 0 }},
 		"negative":           {mandate.Malformed, "magnitude_limit", func(d *mandate.OpenDraft) { d.Amount.Magnitude = -1 }},
 		"too large":          {mandate.Malformed, "magnitude_limit", func(d *mandate.OpenDraft) { d.Amount.Magnitude = 1 << 53 }},

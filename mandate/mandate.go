@@ -102,7 +102,7 @@ func (k FaultKind) String() string {
 // from a fixed vocabulary: no value out of a token is ever in them (RM-2).
 type Fault struct {
 	Kind  FaultKind
-	Claim string // claim, "header", "signature", "token", …
+	Claim string // claim, header member, JSON Pointer in a statement, or "token", "payload", "signature", …
 	Rule  string // what was broken, in a few words
 }
 

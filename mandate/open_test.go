@@ -96,6 +96,8 @@ func TestOpenForm(t *testing.T) {
 		"acts with a number": {"commitment_act", claims{"commitment_act": `["a",1]`}},
 		"acts null":          {"commitment_act", claims{"commitment_act": `null`}},
 		"act too long":       {"commitment_act", claims{"commitment_act": `"` + strings.Repeat("a", 129) + `"`}},
+		"long act in a list": {"commitment_act", claims{"commitment_act": `["a","` + strings.Repeat("a", 129) + `"]`}},
+		"parties long name":  {"permitted_counterparties", claims{"permitted_counterparties": `["urn:x:` + strings.Repeat("a", 251) + `"]`}},
 		"parties null":       {"permitted_counterparties", claims{"permitted_counterparties": `null`}},
 		"parties one string": {"permitted_counterparties", claims{"permitted_counterparties": `"` + bolt + `"`}},
 		"parties an object":  {"permitted_counterparties", claims{"permitted_counterparties": `{}`}},

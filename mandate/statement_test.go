@@ -2,6 +2,7 @@ package mandate_test
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,7 +222,7 @@ func TestStatementsRefuseToSign(t *testing.T) {
 		"one key twice":       principal(func(p *mandate.Principal) { p.Keys = append(p.Keys, p.Keys[0]) }),
 		"agent without key":   principal(func(p *mandate.Principal) { p.Agents[0].Key = jose.Key{} }),
 		"human is an agent":   principal(func(p *mandate.Principal) { p.Humans[0].ID = agent }),
-		"513 agents":          principal(func(p *mandate.Principal) { p.Agents = make([]mandate.Agent, 513) }),
+		"513 agents":          principal(func(p *mandate.Principal) { p.Agents = slices.Repeat(p.Agents, 513) }),
 		"trust basis":         principal(func(p *mandate.Principal) { p.TrustBasis = "trusted" }),
 		"level alone":         principal(func(p *mandate.Principal) { p.ClearanceIDHash, p.TrustBasis = "", "" }),
 		"level negative":      principal(func(p *mandate.Principal) { p.AGCLevel = -1 }),
@@ -250,6 +251,9 @@ func TestStatusConfirms(t *testing.T) {
 		"other mandate": {good, hashOf("u"), "n", 159, false},
 		"other nonce":   {good, hashOf("t"), "m", 159, false},
 		"not active":    {inactive, hashOf("t"), "n", 159, false},
+		"no question":   {good, hashOf("t"), "", 159, false},
+		"empty nonce":   {mandate.Status{Hash: hashOf("t"), Active: true, Expires: at(999)}, hashOf("t"), "", 1, false},
+		"empty hash":    {mandate.Status{Nonce: "n", Active: true, Expires: at(999)}, "", "n", 1, false},
 		"zero":          {mandate.Status{Active: true, Expires: at(999)}, "", "", 1, false},
 	} {
 		if got := c.status.Confirms(c.hash, c.nonce, at(c.at)); got != c.want {

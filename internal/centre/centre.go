@@ -91,9 +91,10 @@ type Verifier interface {
 // An Identity is who this party is.
 type Identity struct {
 	crossing.Profile
-	Basis   mandate.GovernanceBasis
-	Issuers jose.KeySet  // the Principal's own keys: its Opens verify under them
-	Agent   *jose.Signer // signs Closeds (T1) and publications
+	Basis     mandate.GovernanceBasis
+	Issuers   jose.KeySet  // the Principal's own keys: its Opens verify under them
+	Agent     *jose.Signer // signs Closeds (T1)
+	Publisher *jose.Signer // signs publications; a key of its own, so that no signature passes for another's
 }
 
 // Config makes a Centre. Fields without a comment on their zero value are required.
@@ -131,8 +132,8 @@ func New(cfg Config) (*Centre, error) {
 	switch {
 	case cfg.Store == nil, cfg.Registrar == nil, cfg.Resolver == nil, cfg.Publisher == nil, cfg.Verifier == nil, cfg.VerifyURL == nil:
 		return nil, errors.New("centre: a required part of the configuration is missing")
-	case cfg.Self.Agent == nil || cfg.Self.PrincipalID == "" || cfg.Self.AgentID == "":
-		return nil, errors.New("centre: the configuration names no principal, agent or agent key")
+	case cfg.Self.Agent == nil || cfg.Self.Publisher == nil || cfg.Self.PrincipalID == "" || cfg.Self.AgentID == "":
+		return nil, errors.New("centre: the configuration names no principal, agent or key")
 	}
 	if cfg.ClosedLifetime == 0 {
 		cfg.ClosedLifetime = 10 * time.Minute

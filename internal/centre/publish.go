@@ -17,7 +17,7 @@ func (c *Centre) publication(role crossing.Role, rec *crossing.Record, b crossin
 		Role:       role, InitiatorAgent: rec.Initiator.AgentID, ResponderAgent: rec.Responder.AgentID, Receipts: receipts,
 	}
 	var err error
-	if p.Signature, err = jose.SignCompact(c.cfg.Self.Agent, api.PublicationType, p.Statement()); err != nil {
+	if p.Signature, err = jose.SignCompact(c.cfg.Self.Publisher, api.PublicationType, p.Statement()); err != nil {
 		return Publication{}, err
 	}
 	return Publication{Role: role, CrossingID: rec.CrossingID, ChainID: rec.ChainID(), Seq: b.Position.Seq, Body: p.Bytes()}, nil

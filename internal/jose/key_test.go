@@ -59,6 +59,8 @@ func TestParseJWKRefuses(t *testing.T) {
 	zero := strings.Repeat("A", 43)
 	// p of P-256 as an x coordinate: 2^256 − 2^224 + 2^192 + 2^96 − 1.
 	const p = "_____wAAAAEAAAAAAAAAAAAAAAD_______________8"
+	// The 64 bytes of the point, cut after 31: python3, base64.urlsafe_b64encode.
+	const cutX, cutY = "cbUM0jxSqhy6bs8ffdbs4bZD764uyX0s4Wm2YinM8A", "4ql9xaKuRi2trDJ2B6shPBp92qjXMKS39wl22xFcztLX"
 	const offByOne = "qX3Foq5GLa2sMnYHqyE8Gn3aqNcwpLf3CXbbEVzO0tg" // y + 1
 	for name, src := range map[string]string{
 		"not an object":       `["EC"]`,
@@ -82,6 +84,7 @@ func TestParseJWKRefuses(t *testing.T) {
 		"x and y swapped":     xy(nodeY, nodeX),
 		"x of 31 bytes":       xy(zero[:42], nodeY),
 		"x of 33 bytes":       xy(nodeX+"A", nodeY),
+		"point cut elsewhere": xy(cutX, cutY),
 		"x empty":             xy("", nodeY),
 		"x padded":            xy(nodeX+"=", nodeY),
 		"x trailing bits":     xy(nodeX[:42]+"J", nodeY),

@@ -99,8 +99,8 @@ func (r *Registry) judgeClosed(ctx context.Context, p *mandate.PresentedClosed, 
 	if err != nil {
 		return Closed{}, fmt.Errorf("registry: %w", err)
 	}
-	// Another agent's Open is as good as none.
-	if p.Subject() != actor.AgentID || parent.AgentID != actor.AgentID || p.HighS() {
+	// Verification ties the Open to the same subject: another agent's is as good as none.
+	if p.Subject() != actor.AgentID || p.HighS() {
 		return Closed{}, refusal(crossing.MandateInvalid)
 	}
 	principal, err := r.principal(ctx, parent.PrincipalID, now)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bindery/bindery/api"
-	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -60,8 +59,8 @@ func (r *Registry) Revoke(ctx context.Context, actor Actor, req api.Revoke) (api
 	if err != nil {
 		return api.Revoked{}, fmt.Errorf("registry: %w", err)
 	}
-	answer := api.Revoked{Hash: req.Hash, Before: before, At: at.UTC().Truncate(time.Second)}
-	if answer.Receipt, err = jose.SignCompact(r.cfg.Signer, api.TypeRevocation, answer.Bytes()); err != nil {
+	answer, err := api.Revoked{Hash: req.Hash, Before: before, At: at.UTC().Truncate(time.Second)}.Sign(r.cfg.Signer)
+	if err != nil {
 		return api.Revoked{}, fmt.Errorf("registry: revocation: %w", err)
 	}
 	r.log.InfoContext(ctx, "mandate revoked", "role", actor.Role, "principal", actor.PrincipalID, "hash", req.Hash)

@@ -82,20 +82,14 @@ func hasReserved(v jcs.Value) bool {
 	return false
 }
 
-// matchDisclosures reads the disclosures and finds each in digests, where it must be
-// listed and may be used once.
+// matchDisclosures reads the disclosures, each of which must be listed in digests. That
+// none comes twice follows from the names, which may not.
 func matchDisclosures(encoded, digests []string) ([]disclosure, error) {
 	found := make([]disclosure, 0, len(encoded))
-	used := make([]bool, len(digests))
 	for _, text := range encoded {
-		i := slices.Index(digests, digestOf(text))
-		if i < 0 {
+		if !slices.Contains(digests, digestOf(text)) {
 			return nil, fault("disclosure", "no digest stands for it")
 		}
-		if used[i] {
-			return nil, fault("disclosure", "presented twice")
-		}
-		used[i] = true
 		d, err := readDisclosure(text)
 		if err != nil {
 			return nil, err

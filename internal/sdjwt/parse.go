@@ -161,23 +161,9 @@ func parseJSON(part string, src []byte) (jcs.Value, error) {
 	e := &Error{Part: part, Rule: "not strict JSON", cause: err}
 	if bad := (*jcs.Error)(nil); errors.As(err, &bad) {
 		e.Rule = bad.Kind.String() + " fault in JSON"
-		e.Pointer = safePointer(jcs.PointerAt(src, bad.Offset))
+		e.Pointer = jcs.PointerAt(src, bad.Offset)
 	}
 	return jcs.Value{}, e
-}
-
-// safePointer keeps a pointer only if it names a single short member in plain letters,
-// since member names of a token are the sender's text.
-func safePointer(p string) string {
-	if len(p) < 2 || len(p) > 64 {
-		return ""
-	}
-	for i := 1; i < len(p); i++ {
-		if c := p[i]; c != '_' && (c < 'a' || c > 'z') {
-			return ""
-		}
-	}
-	return p
 }
 
 func fromJOSE(err error) error {

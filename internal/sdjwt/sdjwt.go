@@ -58,21 +58,18 @@ const (
 	algorithm = "sha-256"
 )
 
-// Error says which part of a token broke which rule. It holds no byte of the token.
+// Error says which part of a token broke which rule. Its text holds no byte of the token.
 type Error struct {
-	Part    string // "token", "header", "payload", "signature" or "disclosure"
-	Pointer string // JSON Pointer into the payload or disclosure, where one is known
-	Rule    string
+	Part string // "token", "header", "payload", "signature" or "disclosure"
+	Rule string
+	// Pointer is a JSON Pointer to where JSON was broken in the payload or disclosure, or
+	// "". It is made of the sender's member names, and so not part of the text.
+	Pointer string
 	cause   error
 }
 
-// Error returns the part, the place in it and the rule.
-func (e *Error) Error() string {
-	if e.Pointer == "" {
-		return "sdjwt: " + e.Part + ": " + e.Rule
-	}
-	return "sdjwt: " + e.Part + ": " + e.Rule + " at " + e.Pointer
-}
+// Error returns the part and the rule.
+func (e *Error) Error() string { return "sdjwt: " + e.Part + ": " + e.Rule }
 
 // Unwrap returns the jcs or jose error behind e, or nil.
 func (e *Error) Unwrap() error { return e.cause }

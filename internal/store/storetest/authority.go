@@ -221,12 +221,16 @@ func authorityProjections(t *testing.T, s authority.Store) {
 	second.Publication.Receipts = []string{"a.b.c", "d.e.f"}
 	ours := authorityRow(1, crossing.Initiator, us, chain.Genesis())
 	ours.Publication.Receipts = nil
-	for _, row := range []authority.Row{first, second, ours} {
+	// The store does not mind an initiator that comes first; the seal is still the responder's.
+	early := authorityRow(3, crossing.Initiator, us, ours.Position.Next(ours.Seal))
+	late := authorityRow(3, crossing.Responder, them, second.Position.Next(second.Seal))
+	all := []authority.Row{first, second, ours, early, late}
+	for _, row := range all {
 		standing, err := s.Put(ctx, row)
 		want(t, "put", err, nil)
 		sameRow(t, "put", standing, row)
 	}
-	for _, row := range []authority.Row{first, second, ours} {
+	for _, row := range all {
 		p := row.Publication
 		got, err := s.Find(ctx, p.Projection.CrossingID, p.Role)
 		want(t, "find", err, nil)
@@ -235,9 +239,11 @@ func authorityProjections(t *testing.T, s authority.Store) {
 		want(t, "at", err, nil)
 		sameRow(t, "at", got, row)
 	}
-	got, err := s.BySeal(ctx, first.Publication.Projection.Block.SealID)
-	want(t, "by seal", err, nil)
-	sameRow(t, "by seal", got, first)
+	for _, row := range []authority.Row{first, late} {
+		got, err := s.BySeal(ctx, row.Publication.Projection.Block.SealID)
+		want(t, "by seal", err, nil)
+		sameRow(t, "by seal", got, row)
+	}
 
 	chainID := first.Publication.Projection.ChainID
 	for what, find := range map[string]func() (authority.Row, error){
@@ -246,7 +252,7 @@ func authorityProjections(t *testing.T, s authority.Store) {
 			return s.Find(ctx, second.Publication.Projection.CrossingID, crossing.Initiator)
 		},
 		"seal":      func() (authority.Row, error) { return s.BySeal(ctx, "canal-m-000000000000") },
-		"position":  func() (authority.Row, error) { return s.At(ctx, us, chainID, 1) },
+		"position":  func() (authority.Row, error) { return s.At(ctx, us, chainID, 2) },
 		"principal": func() (authority.Row, error) { return s.At(ctx, "urn:anax:principal:none", chainID, 0) },
 		"chain":     func() (authority.Row, error) { return s.At(ctx, them, jcs.HexOf(nil), 0) },
 	} {

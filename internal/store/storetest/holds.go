@@ -71,7 +71,9 @@ func registryHoldable(t *testing.T, s registry.Store) {
 	stranger := closed("stranger", p.openB, "urn:anax:agent:x", 1)
 	elsewhere := closed("elsewhere", p.openB, agentA, 1)
 	elsewhere.CrossingID = "00000000-0000-4000-8000-000000000002"
-	for _, c := range []registry.Closed{stranger, elsewhere} {
+	oneWay := closed("one way", p.openA, "urn:anax:agent:x", 1)
+	oneWay.ChainID = p.b.ChainID
+	for _, c := range []registry.Closed{stranger, elsewhere, oneWay} {
 		_, err := s.AddClosed(ctx, c)
 		want(t, "closed", err, nil)
 	}
@@ -83,6 +85,7 @@ func registryHoldable(t *testing.T, s registry.Store) {
 		"unknown responder":  {func(h *registry.Hold) { h.ResponderToken = hash("x") }, registry.ErrNotFound},
 		"open as a token":    {func(h *registry.Hold) { h.InitiatorToken = p.openA.OpenHash }, registry.ErrNotFound},
 		"no pair":            {func(h *registry.Hold) { h.ResponderToken = stranger.TokenHash }, registry.ErrMismatch},
+		"named one way":      {func(h *registry.Hold) { h.InitiatorToken = oneWay.TokenHash }, registry.ErrMismatch},
 		"one token twice":    {func(h *registry.Hold) { h.InitiatorToken = h.ResponderToken }, registry.ErrMismatch},
 		"two crossings":      {func(h *registry.Hold) { h.ResponderToken = elsewhere.TokenHash }, registry.ErrMismatch},
 		"another crossing":   {func(h *registry.Hold) { h.CrossingID = elsewhere.CrossingID }, registry.ErrMismatch},

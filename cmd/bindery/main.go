@@ -1,0 +1,11 @@
+// Command bindery makes what an AI agent does binding and checkable. See package
+// internal/cli for its commands.
+package main
+
+import (
+	"os"
+
+	"github.com/bindery/bindery/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

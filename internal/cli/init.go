@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/client"
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/jcs"
+	"github.com/bindery/bindery/mandate"
+)
+
+// initOptions are the flags of init.
+type initOptions struct {
+	principal, name string
+	trustBasis      string
+	agcLevel        int64
+	pack            string
+	join, code      string
+	ownRA           string
+	addr, adminAddr string
+	roles           []string
+}
+
+func (a *app) initialise() *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use:   "init --principal ID [--join URL --code CODE]",
+		Short: "Make a party's directory: keys and a clearance envelope; it grants nothing",
+		Example: "  bindery init --dir B --principal urn:anax:principal:globex\n" +
+			"  bindery init --dir A --principal urn:anax:principal:acme --join http://127.0.0.1:7410 --code \"$CODE\"",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			dir, err := a.directory()
+			if err != nil {
+				return err
+			}
+			h, err := initHome(c.Context(), dir, o)
+			if err != nil {
+				return err
+			}
+			a.say("%s is the directory of %s", dir, h.Principal)
+			a.say("its agent is %s; it has no mandate yet", h.AgentID)
+			if a.json {
+				a.print(jcs.Object(
+					jcs.Member{Name: "dir", Value: jcs.String(dir)},
+					jcs.Member{Name: "principal_id", Value: jcs.String(h.Principal)},
+					jcs.Member{Name: "agent_id", Value: jcs.String(h.AgentID)},
+				))
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.principal, "principal", "", "the organisation, as urn:anax:principal:NAME")
+	f.StringVar(&o.name, "name", "", "the organisation's name for people (default: the last part of the principal)")
+	f.StringVar(&o.trustBasis, "trust-basis", "self_declared", "evidence behind the clearance envelope (§3.4)")
+	f.Int64Var(&o.agcLevel, "agc-level", 1, "governance level of the clearance envelope")
+	f.StringVar(&o.pack, "pack", "bindery-default/1.0.0", "governance pack, as ID/VERSION")
+	f.StringVar(&o.join, "join", "", "URL of the RA and VA to join, with --code")
+	f.StringVar(&o.code, "code", "", "one-time code from: bindery enrol")
+	f.StringVar(&o.ownRA, "own-ra", "", "URL at which this directory will serve an RA of its own, and join only the VA")
+	return cmd
+}
+
+var principalForm = regexp.MustCompile(`^urn:anax:principal:[A-Za-z0-9._-]{1,128}$`)
+
+func (o *initOptions) check() error {
+	switch {
+	case o.principal == "":
+		return usage("init needs a principal", "try --principal urn:anax:principal:NAME")
+	case !principalForm.MatchString(o.principal):
+		return usagef("try --principal urn:anax:principal:NAME", "%q is no principal id", o.principal)
+	case !mandate.ValidTrustBasis(o.trustBasis):
+		return usagef("try self_declared", "%q is no trust basis", o.trustBasis)
+	case o.agcLevel < 0:
+		return usage("the agc level is negative", "")
+	case (o.join == "") != (o.code == ""):
+		return usage("--join and --code belong together", "get a code with: bindery enrol --dir DIR")
+	case o.ownRA != "" && o.join == "":
+		return usage("--own-ra says which RA to bring along when joining", "add --join URL --code CODE")
+	}
+	id, version, ok := strings.Cut(o.pack, "/")
+	if !ok || id == "" || version == "" {
+		return usagef("try --pack NAME/1.0.0", "%q is no governance pack", o.pack)
+	}
+	return nil
+}
+
+// initHome makes the directory. It leaves nothing half made: a directory that could not
+// be joined is removed again.
+func initHome(ctx context.Context, dir string, o initOptions) (h *home, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, configFile)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("choose another --dir, or remove it", "%s has been initialised before", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, usagef("", "%s cannot be made: %v", dir, err)
+	}
+	defer func() {
+		if err != nil {
+			for _, name := range []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"} {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+			}
+		}
+	}()
+	packID, packVersion, _ := strings.Cut(o.pack, "/")
+	short := o.principal[strings.LastIndexByte(o.principal, ':')+1:]
+	if o.name == "" {
+		o.name = short
+	}
+	h = &home{dir: dir, config: config{
+		Principal: o.principal, Name: o.name, AgentID: "urn:anax:agent:" + short + "-" + randomHex(16),
+		Clearance: clearance{TrustBasis: o.trustBasis, AGCLevel: o.agcLevel, PackID: packID, PackVersion: packVersion},
+		Roles:     o.roles, Addr: o.addr, AdminAddr: o.adminAddr,
+	}, secrets: secrets{
+		ClearanceID: randomHex(32), Principal: credential(), Agent: credential(), Effector: credential(),
+		Publisher: credential(), Operator: credential(),
+	}}
+	if h.Addr == "" {
+		h.Addr = defaultAddr
+	}
+	if h.AdminAddr == "" {
+		h.AdminAddr = defaultAdmin
+	}
+	for _, name := range []string{"principal", "agent", "publisher"} {
+		if _, err := h.newKey(name); err != nil {
+			return nil, err
+		}
+	}
+	if o.join == "" {
+		err = h.found()
+	} else {
+		err = h.join(ctx, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := h.save(); err != nil {
+		return nil, err
+	}
+	return h, h.settle(ctx)
+}
+
+// found makes a directory that joins nobody: RA and VA of its own.
+func (h *home) found() error {
+	if len(h.Roles) == 0 {
+		h.Roles = []string{roleRA, roleVA, roleCentre}
+	}
+	for _, own := range []struct {
+		role string
+		at   *trusted
+	}{{roleRA, &h.RA}, {roleVA, &h.VA}} {
+		if !h.has(own.role) {
+			continue
+		}
+		s, err := h.newKey(own.role)
+		if err != nil {
+			return err
+		}
+		*own.at = trusted{Own: true, Key: s.Key().JWK()}
+	}
+	return nil
+}
+
+// join pins the keys that the code carries and enrols this party.
+func (h *home) join(ctx context.Context, o initOptions) error {
+	code, err := api.ParseCode(strings.TrimSpace(o.code))
+	if err != nil {
+		return usage("the code is no enrolment code", "get one with: bindery enrol --dir DIR")
+	}
+	if o.ownRA != "" {
+		return h.joinVA(ctx, o, code)
+	}
+	h.Roles = []string{roleCentre}
+	return h.joinRA(ctx, o, code)
+}
+
+// joinVA brings an RA along and has its key pinned at somebody's VA.
+func (h *home) joinVA(ctx context.Context, o initOptions, code api.Code) error {
+	if code.VAKey == "" {
+		return usage("the code joins no VA", "get one from the VA's operator")
+	}
+	h.Roles = []string{roleRA, roleCentre}
+	s, err := h.newKey(roleRA)
+	if err != nil {
+		return err
+	}
+	h.RA = trusted{Own: true, URL: o.ownRA, Key: s.Key().JWK()}
+	va, err := joined(ctx, o.join, code.VAKey, "VA")
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Config{BaseURL: o.join, Keys: va})
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	enrolled, err := c.Authority().EnrolRegistry(ctx, api.EnrolRegistry{Secret: code.Secret, Key: s.Key()})
+	if err != nil {
+		return joinError(o.join, err)
+	}
+	h.VA = trusted{URL: strings.TrimSuffix(enrolled.BaseURL, "/"), Key: va.Keys()[0].JWK()}
+	return nil
+}
+
+// joinRA enrols this party at somebody's RA, and pins that RA's VA.
+func (h *home) joinRA(ctx context.Context, o initOptions, code api.Code) error {
+	if code.RAKey == "" || code.VAKey == "" {
+		return usage("the code joins no RA", "add --own-ra URL, or get a code from an RA's operator")
+	}
+	ra, err := joined(ctx, o.join, code.RAKey, "RA")
+	if err != nil {
+		return err
+	}
+	h.RA = trusted{URL: strings.TrimSuffix(o.join, "/"), Key: ra.Keys()[0].JWK()}
+	c, err := client.New(client.Config{BaseURL: o.join, Keys: ra})
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	req, err := h.enrolment(code.Secret)
+	if err != nil {
+		return err
+	}
+	enrolled, err := c.Registry().Enrol(ctx, req)
+	if err != nil {
+		return joinError(o.join, err)
+	}
+	va, err := joined(ctx, enrolled.VAURL, code.VAKey, "VA")
+	if err != nil {
+		return err
+	}
+	h.VA = trusted{URL: strings.TrimSuffix(enrolled.VAURL, "/"), Key: va.Keys()[0].JWK()}
+	return h.announce(ctx, enrolled.PublisherGrant)
+}
+
+// announce shows the RA's grant to the VA, so that it takes this party's publications.
+func (h *home) announce(ctx context.Context, grant string) error {
+	keys, err := h.VA.pinned()
+	if err != nil {
+		return err
+	}
+	c, err := client.New(client.Config{BaseURL: h.VA.URL, Keys: keys, Credentials: client.Credentials{Publisher: h.secrets.Publisher}})
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	if err := c.Authority().AddPublisher(ctx, grant); err != nil {
+		return joinError(h.VA.URL, err)
+	}
+	return nil
+}
+
+// joined fetches the published keys and keeps the one that the code pins.
+func joined(ctx context.Context, url, thumbprint, what string) (jose.KeySet, error) {
+	keys, err := client.PinnedKeys(ctx, url, thumbprint)
+	if err != nil {
+		return jose.KeySet{}, joinError(url, err)
+	}
+	if len(keys.Keys()) != 1 {
+		return jose.KeySet{}, usagef("is it the right URL?", "%s does not have the %s key that the code pins", url, what)
+	}
+	return keys, nil
+}
+
+func joinError(url string, err error) error {
+	var e *api.Error
+	switch {
+	case errors.As(err, &e) && e.Code == api.CodeEnrolment:
+		return usage("the code is unknown, used or expired", "get a new one with: bindery enrol --dir DIR")
+	case errors.As(err, &e) && e.Code != api.CodeUnavailable:
+		return err
+	case errors.Is(err, client.ErrUnverified):
+		return usagef("is it the right URL?", "%s does not have the key that the code pins", url)
+	}
+	return usagef("is bindery serve running there?", "%s gives no answer", url)
+}
+
+// enrolment is what this party tells an RA about itself: ids, public keys, and the
+// hashes of clearance id and credentials.
+func (h *home) enrolment(secret string) (api.Enrol, error) {
+	principal, err := h.key("principal")
+	if err != nil {
+		return api.Enrol{}, err
+	}
+	agent, err := h.key("agent")
+	if err != nil {
+		return api.Enrol{}, err
+	}
+	publisher, err := h.key("publisher")
+	if err != nil {
+		return api.Enrol{}, err
+	}
+	return api.Enrol{
+		Secret: secret, PrincipalID: h.config.Principal, Name: h.Name, ClearanceIDHash: jcs.HexOf([]byte(h.secrets.ClearanceID)),
+		TrustBasis: h.Clearance.TrustBasis, AGCLevel: h.Clearance.AGCLevel,
+		Keys: []jose.Key{principal.Key()}, Agents: []mandate.Agent{{ID: h.AgentID, Key: agent.Key()}},
+		Credentials: []api.Credential{
+			{Role: api.RolePrincipal, Hash: api.CredentialHash(h.secrets.Principal)},
+			{Role: api.RoleAgent, AgentID: h.AgentID, Hash: api.CredentialHash(h.secrets.Agent)},
+			{Role: api.RoleEffector, Hash: api.CredentialHash(h.secrets.Effector)},
+		},
+		Publisher: &api.Publisher{Key: publisher.Key(), CredentialHash: api.CredentialHash(h.secrets.Publisher)},
+	}, nil
+}
+
+// settle makes the database and enters this party at its own RA and VA.
+func (h *home) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	n, err := openNode(ctx, h, nodeOptions{})
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	if n.registry == nil {
+		return nil
+	}
+	req, err := h.enrolment("")
+	if err != nil {
+		return err
+	}
+	req.Credentials = append(req.Credentials, api.Credential{Role: api.RoleOperator, Hash: api.CredentialHash(h.secrets.Operator)})
+	enrolled, err := n.registry.EnrolSelf(ctx, req)
+	if err != nil {
+		return err
+	}
+	if n.authority == nil {
+		return h.announce(ctx, enrolled.PublisherGrant)
+	}
+	ra, err := h.RA.pinned()
+	if err != nil {
+		return err
+	}
+	if err := n.authority.PinRegistry(ctx, ra.Keys()[0]); err != nil {
+		return err
+	}
+	return n.authority.AddPublisher(ctx, h.secrets.Publisher, enrolled.PublisherGrant)
+}

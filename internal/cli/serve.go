@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bindery/bindery/a2acrossing"
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/commitment"
+	"github.com/bindery/bindery/internal/httpapi"
+)
+
+// sweepEvery is how often a serving centre looks for what a crash or an outage left.
+const sweepEvery = time.Second
+
+func (a *app) serve() *cobra.Command {
+	var addr, admin string
+	var roles []string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the directory's roles: registry, authority and centre",
+		Example: "  bindery serve --dir B --addr 127.0.0.1:7410 --admin-addr localhost:7411\n" +
+			"  bindery serve --dir DIR/authority",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			h, err := a.home()
+			if err != nil {
+				return err
+			}
+			return a.serveHome(c.Context(), h, addr, admin, roles)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "", "public listener, HOST:PORT (default: as last time, at first "+defaultAddr+")")
+	cmd.Flags().StringVar(&admin, "admin-addr", "", "private listener, HOST:PORT (default: as last time, at first "+defaultAdmin+")")
+	cmd.Flags().StringSliceVar(&roles, "roles", nil, "serve only these of the directory's roles: ra, va, centre")
+	return cmd
+}
+
+func (a *app) serveHome(ctx context.Context, h *home, addr, admin string, roles []string) error {
+	if err := h.restrict(roles); err != nil {
+		return err
+	}
+	public, err := listen("--addr", firstOf(addr, h.Addr))
+	if err != nil {
+		return err
+	}
+	defer public.Close()
+	private, err := listen("--admin-addr", firstOf(admin, h.AdminAddr))
+	if err != nil {
+		return err
+	}
+	defer private.Close()
+	if err := h.remember(hostPort(firstOf(addr, h.Addr), public), hostPort(firstOf(admin, h.AdminAddr), private)); err != nil {
+		return err
+	}
+	debug.SetGCPercent(50) // an idle serve stays small
+	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	n, err := openNode(ctx, h, nodeOptions{base: "http://" + h.Addr, log: log})
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	handler, err := n.publicHandler(log)
+	if err != nil {
+		return err
+	}
+	a.say("bindery: serving %s for %s at http://%s", strings.Join(h.Roles, ", "), h.config.Principal, h.Addr)
+	a.say("bindery: private listener at http://%s", h.AdminAddr)
+	return n.run(ctx, public, private, handler, n.privateHandler(log), log)
+}
+
+// run serves both listeners and sweeps until ctx ends or one of them fails.
+func (n *node) run(ctx context.Context, public, private net.Listener, handler, admin http.Handler, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tasks := []func() error{
+		func() error { return httpapi.Serve(ctx, public, handler, log) },
+		func() error { return httpapi.Serve(ctx, private, admin, log) },
+	}
+	if n.centre != nil {
+		tasks = append(tasks, func() error { return n.centre.Run(ctx, sweepEvery) })
+	}
+	ended := make(chan error, len(tasks))
+	for _, task := range tasks {
+		go func() { ended <- task() }()
+	}
+	var all error
+	for range tasks {
+		all = errors.Join(all, <-ended)
+		cancel()
+	}
+	return all
+}
+
+// restrict keeps only the named roles for this run.
+func (h *home) restrict(roles []string) error {
+	if len(roles) == 0 {
+		return nil
+	}
+	for _, role := range roles {
+		if !h.has(role) {
+			return usagef("its roles are: "+strings.Join(h.Roles, ", "), "this directory does not have the role %q", role)
+		}
+	}
+	h.Roles = slices.Clone(roles)
+	h.RA.Own = h.RA.Own && h.has(roleRA)
+	h.VA.Own = h.VA.Own && h.has(roleVA)
+	return nil
+}
+
+func listen(flag, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, usagef("try another port with "+flag, "cannot listen on %s: %s", addr, netReason(err))
+	}
+	return l, nil
+}
+
+func netReason(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// hostPort is the address as named, with the port that was really taken.
+func hostPort(named string, l net.Listener) string {
+	host, _, err := net.SplitHostPort(named)
+	_, port, err2 := net.SplitHostPort(l.Addr().String())
+	if err != nil || err2 != nil || host == "" {
+		return l.Addr().String()
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// remember keeps the addresses for the commands that need the directory's URL.
+func (h *home) remember(addr, admin string) error {
+	if h.Addr == addr && h.AdminAddr == admin {
+		return nil
+	}
+	h.Addr, h.AdminAddr = addr, admin
+	stored, err := openHome(h.dir)
+	if err != nil {
+		return err
+	}
+	stored.Addr, stored.AdminAddr = addr, admin
+	return stored.save()
+}
+
+func (n *node) publicHandler(log *slog.Logger) (http.Handler, error) {
+	cfg := a2acrossing.Config{Log: log}
+	if n.authority != nil {
+		verify := httpapi.VerifyRPC(n.authority, log)
+		cfg.Verify = func(ctx context.Context, params []byte) ([]byte, error) {
+			result, refusal := verify(ctx, params)
+			if refusal != nil {
+				return nil, refusal
+			}
+			return result, nil
+		}
+	}
+	if n.centre != nil {
+		cfg.Desk = n.centre
+		cfg.Card = a2acrossing.Card{
+			Name: n.Name, URL: "http://" + n.Addr, Version: versionString(), Profile: n.profile(), Full: n.centre.Responds(),
+			Authority: n.verifyBase(), Acts: commitment.Builtin(), Plain: true,
+		}
+	}
+	rest, err := a2acrossing.NewHandler(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.NewPublic(httpapi.PublicConfig{
+		Hosts: hosts(n.Addr), Registry: n.registry, Authority: n.authority, Else: rest, Log: log,
+	})
+}
+
+func (n *node) verifyBase() string {
+	if n.VA.URL != "" {
+		return n.VA.URL + "/"
+	}
+	return "http://" + n.Addr + "/"
+}
+
+func (n *node) privateHandler(log *slog.Logger) http.Handler {
+	cfg := httpapi.AdminConfig{Hosts: hosts(n.AdminAddr), Credential: api.CredentialHash(n.secrets.Operator), Log: log}
+	if n.centre != nil {
+		cfg.Crossing = n.centre.View
+	}
+	return httpapi.NewAdmin(cfg)
+}
+
+// hosts are the names by which a loopback listener may be called, and no others.
+func hosts(addr string) []string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return []string{addr}
+	}
+	list := []string{addr}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
+			if h := net.JoinHostPort(name, port); h != addr {
+				list = append(list, h)
+			}
+		}
+	}
+	return list
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

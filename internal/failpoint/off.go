@@ -1,0 +1,15 @@
+//go:build !failpoint
+
+// Package failpoint lets a crash test end the process at a named point, as kill -9 would.
+//
+// In an ordinary build [Hit] does nothing. Built with the tag failpoint it reads
+// BINDERY_KILL_AT ("POINT" or "POINT+MICROSECONDS"): when that point is reached, the
+// process kills itself with SIGKILL, at once or so much later, while the program goes on.
+//
+//	BINDERY_KILL_AT=after-hold+1500 bindery serve --dir B
+//
+// Room: tests of the command line. It has the effect of a signal and no other.
+package failpoint
+
+// Hit marks a point. It does nothing in this build.
+func Hit(string) {}

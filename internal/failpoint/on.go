@@ -1,0 +1,29 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Hit ends the process if this is the point that BINDERY_KILL_AT names.
+func Hit(point string) {
+	name, offset, _ := strings.Cut(os.Getenv("BINDERY_KILL_AT"), "+")
+	if name != point {
+		return
+	}
+	micros, err := strconv.Atoi(offset)
+	if err != nil || micros <= 0 {
+		kill()
+	}
+	time.AfterFunc(time.Duration(micros)*time.Microsecond, kill)
+}
+
+func kill() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // the signal is on its way
+}
