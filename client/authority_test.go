@@ -85,6 +85,10 @@ func TestLyingAuthority(t *testing.T) {
 	}
 	signed := vaSign(t, va, api.ProjectionType, vaProjection())
 	good := honest(signed)
+	other := vaProjection()
+	other.Block.Basis.PackVersion = "2"
+	spliced := vaSign(t, va, api.ProjectionType, other)
+	spliced = signed[:strings.LastIndex(signed, ".")] + spliced[strings.LastIndex(spliced, "."):]
 	request := api.VerifyRequest{SealID: vaSeal, Record: record}
 	byCrossing := api.VerifyRequest{CrossingID: vaProjection().CrossingID, Record: record}
 	for _, c := range []struct {
@@ -96,6 +100,7 @@ func TestLyingAuthority(t *testing.T) {
 		{"as it is", request, good, true},
 		{"by crossing_id", byCrossing, good, true},
 		{"no signature", request, honest(""), false},
+		{"signature of another token", request, honest(spliced), false},
 		{"another key", request, honest(vaSign(t, stranger, api.ProjectionType, vaProjection())), false},
 		{"another type", request, honest(vaSign(t, va, api.PublicationType, vaProjection())), false},
 		{"changed after it was signed", request, strings.Replace(good, `"pack_version":"1"`, `"pack_version":"2"`, 1), false},
@@ -115,7 +120,7 @@ func TestLyingAuthority(t *testing.T) {
 			continue
 		}
 		if result != nil || !errors.Is(err, &api.Error{Code: api.CodeUnavailable}) {
-			t.Errorf("%s: %+v, %v", c.name, result, err)
+			t.Errorf("%s: a result %v, error %v", c.name, result != nil, err)
 		}
 	}
 	if _, err := answering(t, jose.KeySet{}, 200, good).Verify(t.Context(), request); !errors.Is(err, client.ErrUnverified) {

@@ -62,6 +62,10 @@ func TestPublicationRules(t *testing.T) {
 		}, malformed, "/signature"},
 		{"signature over another projection", nil, func(p *api.Publication) { p.Projection.Block.Basis.PackVersion = "1.2.1" }, malformed, "/signature"},
 		{"signature in another role", nil, func(p *api.Publication) { p.Role = crossing.Initiator }, malformed, "/signature"},
+		{"signature of another token", nil, func(p *api.Publication) {
+			other := w.sign(w.next(crossing.Responder, 2, chain.Genesis()), w.responder).Signature
+			p.Signature = p.Signature[:strings.LastIndex(p.Signature, ".")] + other[strings.LastIndex(other, "."):]
+		}, malformed, "/signature"},
 		{"no signature", nil, func(p *api.Publication) { p.Signature = "" }, malformed, "/signature"},
 		{"no receipt", nil, func(p *api.Publication) { p.Receipts = nil }, malformed, "/receipts"},
 		{"three receipts", nil, func(p *api.Publication) {
@@ -163,7 +167,9 @@ func TestPublisherIsKnown(t *testing.T) {
 	_, err := w.va.Publish(t.Context(), w.initiator.credential, p.Bytes())
 	refused(t, "another party", err, malformed, "/signature")
 	// Nor does it receive the stored answer afterwards.
-	w.publish(w.responder, w.publication(crossing.Responder))
+	if _, err := w.va.Publish(t.Context(), w.responder.credential, p.Bytes()); err != nil {
+		t.Fatal(err)
+	}
 	_, err = w.va.Publish(t.Context(), w.initiator.credential, p.Bytes())
 	refused(t, "another party, later", err, malformed, "/signature")
 }
@@ -222,6 +228,9 @@ func TestFirstWriterWins(t *testing.T) {
 	}{
 		{"other content", w.responder, func(p *api.Publication) { p.Projection.Block.Basis.PackVersion = "9" }},
 		{"other seal", w.responder, func(p *api.Publication) { p.Projection.Block.Seal = jcs.HexOf([]byte("x")) }},
+		{"a position that may come later", w.responder, func(p *api.Publication) {
+			p.Projection.Block.Position = chain.Position{Prev: recordAnchor, Seq: 7}
+		}},
 		{"another signature over the same", w.responder, func(*api.Publication) {}},
 		{"another principal", third, func(*api.Publication) {}},
 	} {
@@ -236,8 +245,8 @@ func TestFirstWriterWins(t *testing.T) {
 	if again, err := w.va.Publish(t.Context(), w.responder.credential, p.Bytes()); err != nil || !bytes.Equal(again, answer) {
 		t.Fatalf("the first writer is not told the same: %s, %v", again, err)
 	}
-	if n := w.count("SELECT count(*) FROM publication_refusals"); n != 4 {
-		t.Fatalf("%d conflicts recorded, want 4", n)
+	if n := w.count("SELECT count(*) FROM publication_refusals"); n != 5 {
+		t.Fatalf("%d conflicts recorded, want 5", n)
 	}
 }
 

@@ -165,10 +165,8 @@ func (r *run) sealOne(ctx context.Context, params []byte) (*sealed, error) {
 	var last error
 	for try := range sealTries {
 		if try > 0 {
-			select {
-			case <-time.After(sealPause):
-			case <-ctx.Done():
-				return nil, errors.Join(ErrUnknown, ctx.Err(), last)
+			if err := pause(ctx); err != nil {
+				return nil, errors.Join(ErrUnknown, err, last)
 			}
 		}
 		body, err := r.peer.Seal(ctx, params)
@@ -254,12 +252,30 @@ func (r *run) resolved(ctx context.Context, sent [][]byte) (*sealed, error) {
 	return nil, crossing.Refuse(crossing.SealMismatch)
 }
 
+// verdict resolves, and has patience with an authority that is asked too often.
 func (r *run) verdict(ctx context.Context, req api.VerifyRequest) (jcs.Value, error) {
-	body, err := r.c.cfg.Verifier.Verify(ctx, req)
-	if err != nil {
-		return jcs.Value{}, err
+	for try := 1; ; try++ {
+		body, err := r.c.cfg.Verifier.Verify(ctx, req)
+		if err == nil {
+			return jcs.Parse(body)
+		}
+		if !errors.Is(err, &api.Error{Code: string(crossing.RateLimited)}) || try == sealTries {
+			return jcs.Value{}, err
+		}
+		if err := pause(ctx); err != nil {
+			return jcs.Value{}, err
+		}
 	}
-	return jcs.Parse(body)
+}
+
+// pause waits a moment before something is asked again.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(sealPause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // p5 (§5.6): the task with its artifact, this party's own anchor and publication, and

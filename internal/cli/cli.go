@@ -93,6 +93,11 @@ func usage(what, try string) error { return &usageError{what, try} }
 
 func usagef(try, format string, args ...any) error { return usage(fmt.Sprintf(format, args...), try) }
 
+// unknownError is an outcome that could not be told: why, and what to try.
+type unknownError struct{ what, try string }
+
+func (u *unknownError) Error() string { return u.what }
+
 // code prints an error and says how the process ends.
 func (a *app) code(err error) int {
 	var wrong *usageError
@@ -132,7 +137,12 @@ func (a *app) complain(what, try string) {
 }
 
 func (a *app) unknown(err error) {
-	a.complain("could not tell: "+oneLine(err), "")
+	var u *unknownError
+	if errors.As(err, &u) {
+		a.complain("could not tell: "+u.what, u.try)
+	} else {
+		a.complain("could not tell: "+strings.TrimPrefix(oneLine(err), centre.ErrUnknown.Error()+": "), "")
+	}
 	a.jsonError("UNKNOWN", "", "")
 }
 

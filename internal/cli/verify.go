@@ -12,7 +12,6 @@ import (
 	"github.com/bindery/bindery/client"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
-	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
 )
 
@@ -57,7 +56,7 @@ func (a *app) verify() *cobra.Command {
 type verifier struct {
 	va     centre.Verifier
 	node   *node // nil without a directory
-	pinned bool  // the authority's key is pinned, so that its signature was checked
+	pinned bool  // the authority's key is pinned
 	record jcs.Value
 }
 
@@ -88,13 +87,29 @@ func (a *app) verifier(ctx context.Context, vaURL string) (*verifier, error) {
 		v.va, v.pinned = v.node.va, true
 		return v, nil
 	}
-	c, err := client.New(client.Config{BaseURL: vaURL, Keys: jose.NewKeySet()})
-	if err != nil {
+	var err error
+	if v.va, err = named(ctx, vaURL); err != nil {
 		v.close()
-		return nil, usagef("", "--va: %v", err)
+		return nil, err
 	}
-	v.va = remoteVA{c.Authority()}
 	return v, nil
+}
+
+// named is an authority that only the user's word points to: its key is the one that it
+// publishes itself, so its signature shows no more than that its answers belong together.
+func named(ctx context.Context, vaURL string) (centre.Verifier, error) {
+	c, err := client.New(client.Config{BaseURL: vaURL})
+	if err != nil {
+		return nil, usagef("give a URL such as https://verify.example", "--va: %v", err)
+	}
+	keys, err := c.Authority().JWKS(ctx)
+	if err != nil {
+		return nil, &unknownError{vaURL + " gives no answer", "is a Verification Authority serving there?"}
+	}
+	if c, err = client.New(client.Config{BaseURL: vaURL, Keys: keys}); err != nil {
+		return nil, err
+	}
+	return remoteVA{c.Authority()}, nil
 }
 
 // verdict resolves an identifier, and asks again with the record if this party holds it.
@@ -203,7 +218,7 @@ func (a *app) verdictText(result jcs.Value, pinned bool) {
 		fmt.Fprintf(a.out, "  %-18s %s\n", name, answer)
 	}
 	if !pinned {
-		fmt.Fprintln(a.out, "  the authority's key is not pinned here: its signature was not checked")
+		fmt.Fprintln(a.out, "  the authority's key is not pinned here: it is the one that the authority itself publishes")
 	}
 	if rows := centre.Deviations(text("verify_url")); len(rows) > 0 {
 		fmt.Fprintf(a.out, "  deviations         %s\n", strings.Join(rows, ", "))

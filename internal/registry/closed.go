@@ -204,8 +204,6 @@ func (r *Registry) narrows(c *mandate.Closed, o *mandate.Open, parent Open, now 
 		return none, refusal(crossing.NarrowingViolation)
 	case asserted.Magnitude > limit.Magnitude, limit.Magnitude == 0 && limit.Class != commitment.Observe:
 		return none, refusal(crossing.MagnitudeExhausted)
-	case parent.Revoked:
-		return none, refusal(crossing.MandateRevoked)
 	}
 	return limit, nil
 }

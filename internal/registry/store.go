@@ -99,7 +99,6 @@ type Open struct {
 	PrincipalID, AgentID            string
 	Limit                           commitment.Amount
 	ExpiresAt                       time.Time
-	Revoked                         bool   // read only
 	Token                           string // with the disclosure of the limit
 	Receipt                         string
 	At                              time.Time

@@ -55,10 +55,10 @@ func (r *Registry) FindOpen(ctx context.Context, hash jcs.Hex256) (registry.Open
 	var magnitude, expires, at int64
 	err := r.db.view(ctx).row(
 		`SELECT token_sha256, signed_sha256, principal_id, agent_id, class, magnitude_limit, coalesce(currency, ''),
-		   expires_at, revoked_at IS NOT NULL, token, receipt, registered_at
+		   expires_at, token, receipt, registered_at
 		 FROM opens WHERE open_mandate_hash = ?`, hash).
 		Scan(&o.TokenHash, &o.SignedHash, &o.PrincipalID, &o.AgentID, &class, &magnitude, &o.Limit.Currency,
-			&expires, &o.Revoked, &o.Token, &o.Receipt, &at)
+			&expires, &o.Token, &o.Receipt, &at)
 	if err != nil {
 		return registry.Open{}, notFound(err)
 	}

@@ -212,6 +212,7 @@ CREATE TABLE anchors (
     UNIQUE (party, crossing_id),
     CHECK ((chain_seq = 0) = (prev_hash IS NULL))
 ) STRICT;
+CREATE UNIQUE INDEX anchors_by_anchor ON anchors (party, anchor);
 
 -- A seal with the stored answer: a repeat gets these bytes (WC-3).
 CREATE TABLE seals (
