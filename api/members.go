@@ -2,16 +2,18 @@ package api
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
 )
 
-// object builds an object of string members from name, value pairs.
+// object builds an object of string members from name, value pairs. What is no text
+// becomes text that the other side refuses.
 func object(pairs ...string) []byte {
 	m := make([]jcs.Member, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
-		m = append(m, jcs.Member{Name: pairs[i], Value: jcs.String(pairs[i+1])})
+		m = append(m, jcs.Member{Name: pairs[i], Value: jcs.String(strings.ToValidUTF8(pairs[i+1], "\uFFFD"))})
 	}
 	return jcs.Object(m...)
 }

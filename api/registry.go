@@ -95,13 +95,13 @@ func ParseHold(body []byte) (Hold, error) {
 
 // A Confirm asks the RA to spend what is held under the triple (design R4).
 //
-//	{"crossing_id":"7f3c…","initiator_token":"<64 hex>","responder_token":"<64 hex>"}
+//	{"crossing_id":"7f3c…","initiator_token_sha256":"<64 hex>","responder_token_sha256":"<64 hex>"}
 type Confirm struct{ mandate.Triple }
 
 // Bytes is the request as canonical JSON.
 func (c Confirm) Bytes() []byte {
 	return object("crossing_id", c.CrossingID,
-		"initiator_token", string(c.InitiatorToken), "responder_token", string(c.ResponderToken))
+		"initiator_token_sha256", string(c.InitiatorToken), "responder_token_sha256", string(c.ResponderToken))
 }
 
 // ParseConfirm reads a request. The error is an [*Error] with CodeMalformed.
@@ -112,11 +112,11 @@ func ParseConfirm(body []byte) (Confirm, error) {
 	}
 	c := Confirm{mandate.Triple{
 		CrossingID:     readText(r, "crossing_id", mandate.ValidCrossingID),
-		InitiatorToken: readHex(r, "initiator_token"),
-		ResponderToken: readHex(r, "responder_token"),
+		InitiatorToken: readHex(r, "initiator_token_sha256"),
+		ResponderToken: readHex(r, "responder_token_sha256"),
 	}}
 	if c.InitiatorToken == c.ResponderToken {
-		r.Fail("responder_token", "value")
+		r.Fail("responder_token_sha256", "value")
 	}
 	return closed(r, c)
 }

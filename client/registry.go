@@ -40,6 +40,9 @@ func (r *Registry) JWKS(ctx context.Context) (jose.KeySet, error) { return r.c.j
 // Enrol registers a principal by the secret of an enrolment code. After an error with
 // api.CodeUnavailable the very same request may be sent again: it gets the same answer.
 func (r *Registry) Enrol(ctx context.Context, req api.Enrol) (api.Enrolled, error) {
+	if err := req.Validate(); err != nil {
+		return api.Enrolled{}, err
+	}
 	body, err := r.c.post(ctx, pathEnrol, "", req.Bytes())
 	if err != nil {
 		return api.Enrolled{}, err

@@ -19,8 +19,9 @@ const (
 func ValidPrincipalID(s string) bool { return validID(s, principalPrefix) }
 
 // ValidAgentID reports whether s may name an agent: urn:anax:agent:<id>, or any URI
-// outside urn:anax: (AG-03). At most 256 bytes of printable ASCII.
-func ValidAgentID(s string) bool { return validID(s, agentPrefix) }
+// outside urn:anax: (AG-03). At most 256 bytes of printable ASCII, and no "|": it separates
+// the two agents of a chain_id (§4.4.2-1), so two pairs could share one.
+func ValidAgentID(s string) bool { return validID(s, agentPrefix) && !strings.Contains(s, "|") }
 
 // ValidHumanID reports whether s may name a human: urn:anax:human:<id>, or any URI
 // outside urn:anax: (AG-03). At most 256 bytes of printable ASCII.

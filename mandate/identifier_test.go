@@ -42,6 +42,8 @@ func TestIdentifiers(t *testing.T) {
 		"urn:anax:principal:\u0430cme":         {}, // Cyrillic a
 		"urn:anaxx:principal:acme":             {true, true, true},
 		"urn:anax:principal:acme/sub?x=%2A#~!": {true, false, false},
+		"urn:anax:agent:a|b":                   {}, // two pairs could share a chain_id
+		"did:web:a|b":                          {true, false, true},
 	} {
 		if got := mandate.ValidPrincipalID(id); got != want.principal {
 			t.Errorf("ValidPrincipalID(%q) = %v", id, got)

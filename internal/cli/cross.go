@@ -72,12 +72,12 @@ func (a *app) runCross(ctx context.Context, o crossOptions) ([]byte, error) {
 	}
 	defer n.Close()
 	if n.centre == nil {
-		return nil, usage("this directory is no party of crossings", "")
+		return nil, usage("this directory is no party of crossings", "use the directory of a party, with --dir")
 	}
 	if o.crossingID != "" {
 		report, err := n.centre.Resume(ctx, o.crossingID, dial, a.tell)
 		if errors.Is(err, centre.ErrNone) {
-			return nil, usagef("", "this party has begun no crossing %s", o.crossingID)
+			return nil, usagef("the id is the one that cross printed; is --dir the party that began it?", "this party has begun no crossing %s", o.crossingID)
 		}
 		return report, err
 	}

@@ -117,10 +117,10 @@ func openHome(dir string) (*home, error) {
 		return nil, usagef("try: bindery init --dir "+dir+" --principal urn:anax:principal:NAME", "%s is no party's directory", dir)
 	}
 	if err != nil {
-		return nil, usagef("", "%s cannot be read: %v", filepath.Join(dir, configFile), err)
+		return nil, usagef("restore it, or choose another --dir", "%s cannot be read: %v", filepath.Join(dir, configFile), err)
 	}
 	if err := readJSON(filepath.Join(dir, secretsFile), &h.secrets); err != nil {
-		return nil, usagef("", "%s cannot be read: %v", filepath.Join(dir, secretsFile), err)
+		return nil, usagef("restore it, or choose another --dir", "%s cannot be read: %v", filepath.Join(dir, secretsFile), err)
 	}
 	return h, nil
 }
@@ -194,11 +194,11 @@ func (h *home) key(name string) (*jose.Signer, error) {
 	path := filepath.Join(h.dir, keysDir, name+".pem")
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usagef("", "the key file %s cannot be read", path)
+		return nil, usagef("restore it, or choose another --dir", "the key file %s cannot be read", path)
 	}
 	k, err := jose.ParsePrivateKeyPEM(b)
 	if err != nil {
-		return nil, usagef("", "%s holds no P-256 private key", path)
+		return nil, usagef("restore it, or choose another --dir", "%s holds no P-256 private key", path)
 	}
 	return jose.NewSigner(k)
 }

@@ -83,7 +83,7 @@ func (o *initOptions) check() error {
 	case !mandate.ValidTrustBasis(o.trustBasis):
 		return usagef("try self_declared", "%q is no trust basis", o.trustBasis)
 	case o.agcLevel < 0:
-		return usage("the agc level is negative", "")
+		return usage("the agc level is negative", "try --agc-level 1")
 	case (o.join == "") != (o.code == ""):
 		return usage("--join and --code belong together", "get a code with: bindery enrol --dir DIR")
 	case o.ownRA != "" && o.join == "":
@@ -106,7 +106,7 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 		return nil, usagef("choose another --dir, or remove it", "%s has been initialised before", dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, usagef("", "%s cannot be made: %v", dir, err)
+		return nil, usagef("choose another --dir", "%s cannot be made: %v", dir, err)
 	}
 	defer func() {
 		if err != nil {
@@ -204,7 +204,7 @@ func (h *home) joinVA(ctx context.Context, o initOptions, code api.Code) error {
 	}
 	c, err := client.New(client.Config{BaseURL: o.join, Keys: va})
 	if err != nil {
-		return usagef("", "%v", err)
+		return usagef("give a URL such as http://127.0.0.1:7410", "--join: %v", err)
 	}
 	enrolled, err := c.Authority().EnrolRegistry(ctx, api.EnrolRegistry{Secret: code.Secret, Key: s.Key()})
 	if err != nil {
@@ -226,7 +226,7 @@ func (h *home) joinRA(ctx context.Context, o initOptions, code api.Code) error {
 	h.RA = trusted{URL: strings.TrimSuffix(o.join, "/"), Key: ra.Keys()[0].JWK()}
 	c, err := client.New(client.Config{BaseURL: o.join, Keys: ra})
 	if err != nil {
-		return usagef("", "%v", err)
+		return usagef("give a URL such as http://127.0.0.1:7410", "--join: %v", err)
 	}
 	req, err := h.enrolment(code.Secret)
 	if err != nil {
@@ -252,7 +252,7 @@ func (h *home) announce(ctx context.Context, grant string) error {
 	}
 	c, err := client.New(client.Config{BaseURL: h.VA.URL, Keys: keys, Credentials: client.Credentials{Publisher: h.secrets.Publisher}})
 	if err != nil {
-		return usagef("", "%v", err)
+		return usagef("ask the operator of the RA", "the URL of the VA is wrong: %v", err)
 	}
 	if err := c.Authority().AddPublisher(ctx, grant); err != nil {
 		return joinError(h.VA.URL, err)

@@ -29,7 +29,7 @@ func (a *app) inspect() *cobra.Command {
 			}
 			v, err := (jcs.Profile{Numbers: jcs.DoubleNumbers}).Parse(b)
 			if err != nil {
-				return usagef("", "%s is no strict JSON: %v", args[0], err)
+				return usagef("give the task as it was received", "%s is no strict JSON: %v", args[0], err)
 			}
 			block, found := findBlock(v, 0)
 			if !found {

@@ -91,16 +91,16 @@ func parseAmount(class string, n int64, currency, flag string) (commitment.Amoun
 	}
 	m, err := commitment.ParseMagnitude(n)
 	if err != nil {
-		return commitment.Amount{}, usagef("", "%s needs an integer from 0 to 2^53-1", flag)
+		return commitment.Amount{}, usagef("try "+flag+" 1", "%s needs an integer from 0 to 2^53-1", flag)
 	}
 	if currency != "" {
 		if _, err := commitment.ParseCurrency(currency); err != nil {
-			return commitment.Amount{}, usagef("", "--currency %q is no ISO 4217 currency", currency)
+			return commitment.Amount{}, usagef("try EUR", "--currency %q is no ISO 4217 currency", currency)
 		}
 	}
 	amount, err := commitment.NewAmount(c, m, commitment.Currency(currency))
 	if err != nil {
-		return commitment.Amount{}, usage("--currency belongs to class financial, and to it alone", "")
+		return commitment.Amount{}, usage("--currency belongs to class financial, and to it alone", "add it there, as EUR, or leave it out")
 	}
 	return amount, nil
 }
@@ -114,7 +114,7 @@ func (o openOptions) permitted() (mandate.Counterparties, error) {
 	}
 	for _, id := range o.counterparties {
 		if !mandate.ValidPrincipalID(id) {
-			return mandate.Counterparties{}, usagef("", "--counterparty %q is no principal id", id)
+			return mandate.Counterparties{}, usagef("try urn:anax:principal:NAME, or '*' alone for any", "--counterparty %q is no principal id", id)
 		}
 	}
 	return mandate.OnlyCounterparties(o.counterparties...), nil
@@ -143,7 +143,7 @@ func grantOpen(ctx context.Context, h *home, o openOptions) (*centre.Grant, erro
 	}
 	defer n.Close()
 	if n.centre == nil {
-		return nil, usage("this directory is no party of crossings", "")
+		return nil, usage("this directory is no party of crossings", "use the directory of a party, with --dir")
 	}
 	principal, agent, err := n.signers()
 	if err != nil {
@@ -156,7 +156,7 @@ func grantOpen(ctx context.Context, h *home, o openOptions) (*centre.Grant, erro
 	}
 	issued, err := draft.Sign(principal)
 	if err != nil {
-		return nil, usagef("", "such an Open cannot be: %v", err)
+		return nil, usagef("see: bindery mandate open --help", "such an Open cannot be: %v", err)
 	}
 	receipt, err := n.ra.RegisterOpen(ctx, issued.Full())
 	if err != nil {
@@ -277,7 +277,7 @@ func (a *app) describe(token string) error {
 	}
 	closed, err := mandate.ParseClosed(token)
 	if err != nil {
-		return usagef("", "this is no mandate: %v", err)
+		return usagef("give the token whole, as it was received", "this is no mandate: %v", err)
 	}
 	return a.describeClosed(closed)
 }

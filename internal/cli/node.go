@@ -64,7 +64,7 @@ type va interface {
 func openNode(ctx context.Context, h *home, o nodeOptions) (*node, error) {
 	db, err := sqlite.Open(ctx, h.store())
 	if err != nil {
-		return nil, usagef("", "the database of %s cannot be opened: %v", h.dir, err)
+		return nil, usagef("is it this user's, and of this version of bindery?", "the database of %s cannot be opened: %v", h.dir, err)
 	}
 	n := &node{home: h, db: db}
 	if err := n.wire(o); err != nil {

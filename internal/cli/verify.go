@@ -70,6 +70,9 @@ func (v *verifier) close() {
 // names (design V5).
 func (a *app) verifier(ctx context.Context, vaURL string) (*verifier, error) {
 	h, homeErr := a.home()
+	if homeErr != nil && a.dir != "" {
+		return nil, homeErr // the directory was named, so it is meant
+	}
 	if vaURL == "" && homeErr != nil {
 		return nil, usage("no Verification Authority is known here", "name one with --va URL, or a party's directory with --dir")
 	}

@@ -184,7 +184,7 @@ func (b *Built) Evidence(p *crossing.SealParams) crossing.Evidence {
 // Side is what the other party knows of one side after P3: registered at the RA, the limit
 // disclosed only if the Deal says so.
 func (b *Built) Side(role crossing.Role) crossing.Side {
-	p, t := b.Deal.Party(role), b.tokens(role)
+	p, t := b.Deal.Party(role), b.Tokens(role)
 	s := crossing.Side{Profile: p.Profile, Open: t.Open, Closed: t.Closed, Issuer: t.Principal, Registered: true}
 	if p.DiscloseLimit {
 		s.Disclosures = []string{t.Disclosure}
@@ -195,7 +195,7 @@ func (b *Built) Side(role crossing.Role) crossing.Side {
 // P1 is the mandate exchange message of one side; the initiator's names class and act.
 func (b *Built) P1(role crossing.Role) *crossing.P1 {
 	p := &crossing.P1{
-		Closing: "agent", OpenMandate: b.tokens(role).Open, Party: b.Deal.Party(role).Profile, ActProfile: b.Deal.Acts.Digest(),
+		Closing: "agent", OpenMandate: b.Tokens(role).Open, Party: b.Deal.Party(role).Profile, ActProfile: b.Deal.Acts.Digest(),
 	}
 	if role == crossing.Initiator {
 		p.IntendedClass, p.IntendedAct = b.Deal.Class, b.Deal.Act
@@ -203,7 +203,8 @@ func (b *Built) P1(role crossing.Role) *crossing.P1 {
 	return p
 }
 
-func (b *Built) tokens(role crossing.Role) *Tokens {
+// Tokens returns one side.
+func (b *Built) Tokens(role crossing.Role) *Tokens {
 	if role == crossing.Initiator {
 		return &b.Initiator
 	}

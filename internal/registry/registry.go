@@ -17,7 +17,7 @@
 // payload is for example
 //
 //	{"at":1786000000,"crossing_id":"7f3c…","effector":"urn:anax:principal:b",
-//	 "initiator_token":"<64 hex>","responder_token":"<64 hex>","state":"held"}
+//	 "initiator_token_sha256":"<64 hex>","responder_token_sha256":"<64 hex>","state":"held"}
 //
 // Nothing that was drawn or held ever returns (release mode "none": GC-196, GC-198).
 //

@@ -94,9 +94,9 @@ func validTriple(t mandate.Triple) error {
 	case !mandate.ValidCrossingID(t.CrossingID):
 		pointer = "/crossing_id"
 	case initiator != nil:
-		pointer = "/initiator_token"
+		pointer = "/initiator_token_sha256"
 	case responder != nil || t.InitiatorToken == t.ResponderToken:
-		pointer = "/responder_token"
+		pointer = "/responder_token_sha256"
 	default:
 		return nil
 	}

@@ -34,7 +34,7 @@ func (c *Centre) CrossingByID(ctx context.Context, crossingID string) (*centre.C
 	return scanCrossing(c.db.view(ctx).row("SELECT "+crossingColumns+" FROM crossings WHERE crossing_id = ?", crossingID))
 }
 
-func scanCrossing(row *sql.Row) (*centre.Crossing, error) {
+func scanCrossing(row row) (*centre.Crossing, error) {
 	x := &centre.Crossing{}
 	var own, peer, amount, disclosures, refusal []byte
 	var verified, agreed, created, updated int64

@@ -56,8 +56,9 @@ type DB struct {
 	pool  *sql.DB   // the writer's
 	read  *sql.DB
 	queue chan job
-	done  chan struct{}
-	wg    sync.WaitGroup
+
+	writes, reads *statements
+	wg            sync.WaitGroup
 
 	mu     sync.RWMutex // guards closed, and sends on queue against its close
 	closed bool
@@ -85,7 +86,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("sqlite: open %s: %w", filepath.Base(path), err)
 	}
-	db := &DB{write: conn, pool: pool, queue: make(chan job, queueLength), done: make(chan struct{})}
+	db := &DB{write: conn, pool: pool, queue: make(chan job, queueLength), writes: &statements{prepare: conn.PrepareContext}}
 	if err := db.migrate(ctx); err != nil {
 		conn.Close()
 		pool.Close()
@@ -97,6 +98,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
+	db.reads = &statements{prepare: db.read.PrepareContext}
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
 	db.wg.Go(db.run)
@@ -190,7 +192,7 @@ func (db *DB) commit(batch []job) {
 		if _, err := db.write.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 			return err
 		}
-		t := &tx{ctx: ctx, q: db.write}
+		t := &tx{ctx: ctx, q: db.writes}
 		for i, j := range batch {
 			if results[i] = t.savepoint(j); errors.Is(results[i], errBroken) {
 				// The engine has given up the whole transaction (a full disk, say);
@@ -218,13 +220,7 @@ func (db *DB) commit(batch []job) {
 // tx is what a write sees: the writer's connection inside one batch.
 type tx struct {
 	ctx context.Context
-	q   querier
-}
-
-type querier interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-	QueryRowContext(context.Context, string, ...any) *sql.Row
+	q   *statements
 }
 
 func (t *tx) savepoint(j job) (err error) {
@@ -252,30 +248,91 @@ func (t *tx) savepoint(j job) (err error) {
 }
 
 func (t *tx) exec(query string, args ...any) error {
-	_, err := t.q.ExecContext(t.ctx, query, args...)
+	_, err := t.q.exec(t.ctx, query, args...)
 	return err
 }
 
 // changed runs a statement and says how many rows it changed: the compare-and-swap
 // of every state machine here.
 func (t *tx) changed(query string, args ...any) (int64, error) {
-	r, err := t.q.ExecContext(t.ctx, query, args...)
+	r, err := t.q.exec(t.ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
 	return r.RowsAffected()
 }
 
-func (t *tx) row(query string, args ...any) *sql.Row {
-	return t.q.QueryRowContext(t.ctx, query, args...)
+// row is the one row of a query, or sql.ErrNoRows from its Scan.
+func (t *tx) row(query string, args ...any) row {
+	stmt, err := t.q.get(t.ctx, query)
+	if err != nil {
+		return row{err: err}
+	}
+	return row{Row: stmt.QueryRowContext(t.ctx, args...)}
+}
+
+// A row is what tx.row found; its Scan also reports a query that could not be prepared.
+type row struct {
+	*sql.Row
+	err error
+}
+
+// Scan reads the row's columns.
+func (r row) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.Row.Scan(dest...)
 }
 
 func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
-	return t.q.QueryContext(t.ctx, query, args...)
+	return t.q.query(t.ctx, query, args...)
 }
 
 // view returns a reader over the last commit.
-func (db *DB) view(ctx context.Context) *tx { return &tx{ctx: ctx, q: db.read} }
+func (db *DB) view(ctx context.Context) *tx { return &tx{ctx: ctx, q: db.reads} }
+
+// statements keeps each query of this package prepared: their number is that of the
+// query texts here, and parsing SQL would otherwise be an eighth of the work.
+type statements struct {
+	prepare func(context.Context, string) (*sql.Stmt, error)
+
+	mu   sync.Mutex // guards kept
+	kept map[string]*sql.Stmt
+}
+
+func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt, ok := s.kept[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s.kept == nil {
+		s.kept = map[string]*sql.Stmt{}
+	}
+	s.kept[query] = stmt
+	return stmt, nil
+}
+
+func (s *statements) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
+}
+
+func (s *statements) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
 
 // migrate applies, in one transaction each, the numbered files that the database has
 // not seen (PRAGMA user_version holds the last number).

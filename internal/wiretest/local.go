@@ -1,0 +1,60 @@
+package wiretest
+
+import (
+	"context"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/internal/authority"
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
+	"github.com/bindery/bindery/mandate"
+)
+
+// localRA is the World's RA as its own party speaks to it: registrar, resolver, spender.
+type localRA struct {
+	w *World
+	p *Party
+}
+
+func (l *localRA) RegisterClosed(ctx context.Context, token, counterparty string) (string, error) {
+	actor := registry.Actor{Role: api.RoleAgent, PrincipalID: l.p.PrincipalID, AgentID: l.p.AgentID}
+	return l.w.Registry.RegisterClosed(ctx, actor, api.RegisterClosed{Token: token, CounterpartyAgent: counterparty})
+}
+
+func (l *localRA) Principal(ctx context.Context, id string) (*mandate.Principal, error) {
+	token, err := l.w.Registry.Principal(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := mandate.ParsePrincipal(token, jose.NewKeySet(l.w.keys.ra.Key()))
+	return &p, err
+}
+
+func (l *localRA) effector() registry.Actor {
+	return registry.Actor{Role: api.RoleEffector, PrincipalID: l.p.PrincipalID}
+}
+
+func (l *localRA) Hold(ctx context.Context, crossingID, initiatorClosed, responderClosed string) (string, error) {
+	return l.w.Registry.Hold(ctx, l.effector(), api.Hold{
+		CrossingID: crossingID, InitiatorClosed: initiatorClosed, ResponderClosed: responderClosed,
+	})
+}
+
+func (l *localRA) Confirmation(ctx context.Context, t mandate.Triple) (string, error) {
+	return l.w.Registry.Confirmation(ctx, l.effector(), t)
+}
+
+// localVA is the World's VA as its own party speaks to it.
+type localVA struct {
+	authority  *authority.Authority
+	credential string
+}
+
+func (l localVA) Publish(ctx context.Context, body []byte) error {
+	_, err := l.authority.Publish(ctx, l.credential, body)
+	return err
+}
+
+func (l localVA) Verify(ctx context.Context, req api.VerifyRequest) ([]byte, error) {
+	return l.authority.Verify(ctx, req)
+}

@@ -1,0 +1,205 @@
+package wiretest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/client"
+	"github.com/bindery/bindery/commitment"
+	"github.com/bindery/bindery/crossing"
+	"github.com/bindery/bindery/internal/centre"
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/sdjwt"
+	"github.com/bindery/bindery/jcs"
+	"github.com/bindery/bindery/mandate"
+)
+
+// Lifetimes of what a Party signs.
+const (
+	openLifetime   = 24 * time.Hour
+	closedLifetime = 10 * time.Minute
+)
+
+// A Party is an organisation with one agent and one human, enrolled at the World's RA
+// and VA.
+type Party struct {
+	crossing.Profile
+	Basis                           mandate.GovernanceBasis
+	ClearanceID                     string // secret; only its hash may ever be seen
+	Issuer, Agent, Human, Publisher *jose.Signer
+	Credentials                     client.Credentials
+	RA                              *client.Registry
+	VA                              *client.Authority
+
+	w *World
+}
+
+// An Open is a signed Open with its limit's disclosure apart from it.
+type Open struct{ Token, Disclosure string }
+
+// Full is the token with the disclosure, as the RA registers it.
+func (o Open) Full() string {
+	if o.Disclosure == "" {
+		return o.Token
+	}
+	return o.Token + o.Disclosure + "~"
+}
+
+// Party enrols a new organisation over the wire: a code, the RA's enrolment, and the
+// VA's list of publishers.
+func (w *World) Party(name string) *Party {
+	w.t.Helper()
+	p := w.newParty(name)
+	secret, err := w.Registry.NewCode(w.t.Context())
+	w.check(err)
+	enrolled, err := p.RA.Enrol(w.t.Context(), p.enrolment(secret))
+	w.check(err)
+	w.check(p.VA.AddPublisher(w.t.Context(), enrolled.PublisherGrant))
+	return p
+}
+
+func (w *World) newParty(name string) *Party {
+	w.t.Helper()
+	p := &Party{
+		w: w, ClearanceID: "clearance-" + random(16),
+		Basis:  mandate.GovernanceBasis{PackID: name + "-pack", PackVersion: "1.0.0"},
+		Issuer: newSigner(w.t), Agent: newSigner(w.t), Human: newSigner(w.t), Publisher: newSigner(w.t),
+		Credentials: client.Credentials{
+			Principal: credential(w.t), Agent: credential(w.t), Effector: credential(w.t), Publisher: credential(w.t),
+		},
+	}
+	p.Profile = crossing.Profile{
+		PrincipalID: "urn:anax:principal:" + name, AgentID: "urn:anax:agent:" + name + "-" + random(16),
+		ClearanceIDHash: hex256(Hash(p.ClearanceID)), TrustBasis: "self_declared", AGCLevel: 1,
+	}
+	cfg := client.Config{BaseURL: w.URL, Credentials: p.Credentials, HTTP: w.HTTP, Now: w.Clock.Now}
+	cfg.Keys = jose.NewKeySet(w.keys.ra.Key())
+	ra, err := client.New(cfg)
+	w.check(err)
+	cfg.Keys = jose.NewKeySet(w.keys.va.Key())
+	va, err := client.New(cfg)
+	w.check(err)
+	p.RA, p.VA = ra.Registry(), va.Authority()
+	return p
+}
+
+func (p *Party) enrolment(secret string) api.Enrol {
+	return api.Enrol{
+		Secret: secret, PrincipalID: p.PrincipalID, Name: p.PrincipalID, ClearanceIDHash: p.ClearanceIDHash,
+		TrustBasis: p.TrustBasis, AGCLevel: p.AGCLevel,
+		Keys:   []jose.Key{p.Issuer.Key()},
+		Agents: []mandate.Agent{{ID: p.AgentID, Key: p.Agent.Key()}},
+		Humans: []mandate.Human{{ID: p.HumanID(), Key: p.Human.Key()}},
+		Credentials: []api.Credential{
+			{Role: api.RolePrincipal, Hash: api.CredentialHash(p.Credentials.Principal)},
+			{Role: api.RoleAgent, AgentID: p.AgentID, Hash: api.CredentialHash(p.Credentials.Agent)},
+			{Role: api.RoleEffector, Hash: api.CredentialHash(p.Credentials.Effector)},
+		},
+		Publisher: &api.Publisher{Key: p.Publisher.Key(), CredentialHash: api.CredentialHash(p.Credentials.Publisher)},
+	}
+}
+
+// HumanID names the Party's human in its Principal's record.
+func (p *Party) HumanID() string { return "urn:anax:human:" + p.AgentID[len("urn:anax:agent:"):] }
+
+func (p *Party) identity() centre.Identity {
+	return centre.Identity{
+		Profile: p.Profile, Basis: p.Basis, Issuers: jose.NewKeySet(p.Issuer.Key()), Agent: p.Agent, Publisher: p.Publisher,
+	}
+}
+
+// Issue signs an Open for the Party's agent, with any counterparty and both acts of the
+// built-in vocabulary. edit, if it is not nil, sees the claims before they are signed;
+// magnitude_limit goes into a disclosure of its own.
+func (p *Party) Issue(amount commitment.Amount, edit func(Doc)) Open {
+	p.w.t.Helper()
+	now := p.w.Clock.Now()
+	claims := Doc{
+		"vct": mandate.OpenType, "iss": p.PrincipalID, "sub": p.AgentID, "aud": mandate.OpenAudience,
+		"iat": now.Unix(), "exp": now.Add(openLifetime).Unix(),
+		"cnf":                      Doc{"jwk": jsonOf(p.Agent.Key().JWK())},
+		"permitted_counterparties": "*",
+		"commitment_act":           []any{"engagement_code_issuance", "proposal_within_tariff"},
+		"commitment_class":         amount.Class.String(), "magnitude_limit": int64(amount.Magnitude),
+	}
+	if amount.Currency != "" {
+		claims["currency"] = string(amount.Currency)
+	}
+	if edit != nil {
+		edit(claims)
+	}
+	limit, ok := claims["magnitude_limit"]
+	if !ok {
+		return Open{Token: sign(p.w.t, p.Issuer, claims)}
+	}
+	delete(claims, "magnitude_limit")
+	issued, err := sdjwt.Issue(p.Issuer, JSON(claims), jcs.Member{Name: "magnitude_limit", Value: JSON(limit)})
+	p.w.check(err)
+	return Open{Token: issued.Bare(), Disclosure: issued.Disclosures[0]}
+}
+
+// RegisterOpen registers an Open at the RA, over the wire.
+func (p *Party) RegisterOpen(o Open) (receipt string, err error) {
+	return p.RA.RegisterOpen(p.w.t.Context(), api.RegisterOpen{Token: o.Full()})
+}
+
+// RegisterClosed registers a Closed at the RA, over the wire.
+func (p *Party) RegisterClosed(token string, with *Party) (receipt string, err error) {
+	return p.RA.RegisterClosed(p.w.t.Context(), api.RegisterClosed{Token: token, CounterpartyAgent: with.AgentID})
+}
+
+// Revoke revokes one of the Party's mandates by its hash.
+func (p *Party) Revoke(hash string) {
+	p.w.t.Helper()
+	_, err := p.RA.Revoke(p.w.t.Context(), api.Revoke{Hash: hex256(hash)})
+	p.w.check(err)
+}
+
+// sign signs claims as a token without disclosures, whatever they say.
+func sign(t testing.TB, s *jose.Signer, claims Doc) string {
+	t.Helper()
+	jwt, err := jose.SignCompact(s, "dc+sd-jwt", JSON(claims))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jwt + "~"
+}
+
+func newSigner(t testing.TB) *jose.Signer {
+	t.Helper()
+	key, err := jose.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := jose.NewSigner(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func credential(t testing.TB) string {
+	t.Helper()
+	b := make([]byte, 32)
+	rand.Read(b)
+	return jose.EncodeBase64(b)
+}
+
+func random(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func jsonOf(b []byte) Doc {
+	d, err := Parse(b)
+	if err != nil {
+		panic("wiretest: " + err.Error())
+	}
+	return d
+}
+
+func hex256(s string) jcs.Hex256 { return jcs.Hex256(s) }

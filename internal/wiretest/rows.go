@@ -1,0 +1,98 @@
+package wiretest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bindery/bindery/internal/store/storetest"
+)
+
+// Rows reads all that the World's database holds.
+func (w *World) Rows() storetest.Rows {
+	w.t.Helper()
+	return storetest.ReadRows(w.t, w.db)
+}
+
+// OnlyRefusal fails the test unless exactly one refusal row of this name has been
+// written since before, and nothing else in any table. It returns the row.
+func (w *World) OnlyRefusal(before storetest.Rows, name string) storetest.Row {
+	w.t.Helper()
+	return w.refusal(w.Rows().Since(before), name)
+}
+
+// Refused is OnlyRefusal for a refusal that is final for a record or ends a crossing:
+// beside the refusal row, that record's attempt may have become refused, never having
+// been open, and the state of that crossing.
+func (w *World) Refused(before storetest.Rows, name string) storetest.Row {
+	w.t.Helper()
+	changes := w.Rows().Since(before)
+	if c, ok := changes["attempts"]; ok {
+		if len(c.Removed) != 0 || len(c.Added) != 1 || c.Added[0]["state"] != "refused" {
+			w.t.Errorf("attempts: %d rows gone, %v new", len(c.Removed), c.Added)
+		}
+		delete(changes, "attempts")
+	}
+	if c, ok := changes["crossings"]; ok {
+		if len(c.Removed) != 1 || len(c.Added) != 1 || c.Added[0]["state"] != "refused" || c.Added[0]["session_id"] != c.Removed[0]["session_id"] {
+			w.t.Errorf("crossings: %v became %v", c.Removed, c.Added)
+		}
+		delete(changes, "crossings")
+	}
+	return w.refusal(changes, name)
+}
+
+func (w *World) refusal(changes map[string]storetest.Change, name string) storetest.Row {
+	w.t.Helper()
+	c := changes["refusals"]
+	delete(changes, "refusals")
+	if len(changes) != 0 {
+		w.t.Errorf("tables changed beside the refusals: %v", slices.Sorted(maps.Keys(changes)))
+	}
+	if len(c.Added) != 1 || len(c.Removed) != 0 {
+		w.t.Fatalf("%d refusal rows written, %d gone, want 1 and 0", len(c.Added), len(c.Removed))
+	}
+	if c.Added[0]["name"] != name {
+		w.t.Errorf("the refusal row says %s, want %s", c.Added[0]["name"], name)
+	}
+	return c.Added[0]
+}
+
+// Unwritten fails the test if any table has changed since before.
+func (w *World) Unwritten(before storetest.Rows) {
+	w.t.Helper()
+	if changes := w.Rows().Since(before); len(changes) != 0 {
+		w.t.Errorf("tables changed: %v", slices.Sorted(maps.Keys(changes)))
+	}
+}
+
+// Counts are the numbers that the vectors speak of.
+type Counts struct{ Anchors, Seals, Holds, Attempts, Refusals, Outbox, Projections int }
+
+// Count counts rows.
+func (w *World) Count() Counts {
+	w.t.Helper()
+	r := w.Rows()
+	return Counts{
+		Anchors: len(r["anchors"]), Seals: len(r["seals"]), Holds: len(r["holds"]), Attempts: len(r["attempts"]),
+		Refusals: len(r["refusals"]), Outbox: len(r["outbox"]), Projections: len(r["projections"]),
+	}
+}
+
+// ClosedState is the RA's state of a Closed, by its exact bytes; "" if it is not
+// registered.
+func (w *World) ClosedState(token string) string {
+	w.t.Helper()
+	for _, row := range w.Rows().Where("closeds", "token_sha256", Hash(token)) {
+		return row["state"]
+	}
+	return ""
+}
+
+// WantRefusal fails the test unless an answer refuses under this name, and a JSON-RPC
+// error does so under the code that §3.7.4 gives it.
+func (w *World) WantRefusal(a Answer, name string) {
+	w.t.Helper()
+	if a.Name() != name {
+		w.t.Fatalf("answered %s, want %s", a.Body, name)
+	}
+}
