@@ -50,24 +50,28 @@ func (f *goFile) imported() []string {
 }
 
 // textFiles are all files of the repository that a person can read, by path from the root.
-// What a build or a trial run has left (bin, hidden folders other than .ci) is not looked at.
+// What a build has left or fetched (bin, node_modules, hidden folders other than .ci) is
+// not looked at.
 var textFiles = sync.OnceValues(func() (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a test elsewhere has just removed it
+		}
 		if err != nil {
 			return err
 		}
 		p = filepath.ToSlash(p)
 		hidden := strings.HasPrefix(d.Name(), ".") && !slices.Contains([]string{".", ".ci", ".gitignore"}, d.Name())
 		switch {
-		case d.IsDir() && (hidden || p == "bin"):
+		case d.IsDir() && (hidden || p == "bin" || d.Name() == "node_modules"):
 			return fs.SkipDir
 		case d.IsDir() || hidden || !d.Type().IsRegular():
 			return nil
 		}
 		b, err := os.ReadFile(p)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a test elsewhere has just removed it
+			return nil
 		}
 		if err == nil && !bytes.ContainsRune(b, 0) {
 			files[p] = string(b)

@@ -31,14 +31,13 @@ func (h *requestHandler) SendMessage(ctx context.Context, req *a2a.SendMessageRe
 	if msg == nil {
 		return nil, a2a.ErrInvalidParams
 	}
-	meta, governed := msg.Metadata[crossing.URI]
-	if !governed && !slices.Contains(msg.Extensions, crossing.URI) {
+	if _, governed := msg.Metadata[crossing.URI]; !governed && !slices.Contains(msg.Extensions, crossing.URI) {
 		return h.plain(msg)
 	}
 	if !activated(ctx) {
 		return nil, h.notActivated(ctx)
 	}
-	m, refusal := parseMetadata(meta)
+	m, refusal := parseMetadata(metadata(ctx))
 	var t *crossing.Task
 	var err error
 	if refusal != nil {
@@ -52,11 +51,10 @@ func (h *requestHandler) SendMessage(ctx context.Context, req *a2a.SendMessageRe
 	return h.task(t)
 }
 
-// parseMetadata re-reads our object with our own parser; the body it came in has been
-// scanned before.
-func parseMetadata(meta any) (*crossing.Message, *crossing.Refusal) {
-	raw, err := json.Marshal(meta)
-	if err != nil {
+// parseMetadata reads our object from the bytes that came in, with our own parser: the
+// library has made float64 of its numbers.
+func parseMetadata(raw []byte) (*crossing.Message, *crossing.Refusal) {
+	if raw == nil {
 		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§5 message")
 	}
 	v, err := jcs.Parse(raw)

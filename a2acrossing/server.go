@@ -3,6 +3,7 @@ package a2acrossing
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -125,13 +126,35 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case method == crossing.RPCSeal && s.cfg.Desk != nil:
 		s.seal(w, r, body, request, strict)
 	case method == crossing.RPCVerify && s.cfg.Verify != nil:
-		s.verify(w, r, request, strict)
+		s.verify(w, r, body, request)
 	case s.core != nil:
+		r = r.WithContext(context.WithValue(r.Context(), metadataKey{}, member(body, "params", "message", "metadata", crossing.URI)))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.core.ServeHTTP(w, r)
 	default:
 		writeRPCError(w, request.Get("id"), -32601, "method not found", nil)
 	}
+}
+
+type metadataKey struct{}
+
+// metadata is the message's object under the URI in the bytes that came in.
+func metadata(ctx context.Context) []byte {
+	raw, _ := ctx.Value(metadataKey{}).([]byte)
+	return raw
+}
+
+// member is what stands at a place of a body, as it was written, or nil. The body has
+// been scanned: its names are unique and its text is sound.
+func member(body []byte, path ...string) []byte {
+	for _, name := range path {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(body, &object) != nil {
+			return nil
+		}
+		body = object[name]
+	}
+	return body
 }
 
 // unreadable answers a body that is no strict JSON. If it speaks of the extension it is
@@ -141,7 +164,12 @@ func (s *server) unreadable(w http.ResponseWriter, r *http.Request, body []byte,
 		writeRPCError(w, jcs.Value{}, -32700, "parse error", nil)
 		return
 	}
-	s.refuse(w, r, jcs.Value{}, bodyRefusal(body, fault))
+	refusal := bodyRefusal(body, fault)
+	if bytes.Contains(body, []byte(crossing.RPCVerify)) && !bytes.Contains(body, []byte(crossing.RPCSeal)) {
+		writeRefusal(w, jcs.Value{}, refusal, "") // no refusal row: anyone may resolve, as often as they like (AG-76)
+		return
+	}
+	s.refuse(w, r, jcs.Value{}, refusal)
 }
 
 func bodyRefusal(body []byte, fault error) *crossing.Refusal {
@@ -191,27 +219,24 @@ func (s *server) seal(w http.ResponseWriter, r *http.Request, body []byte, reque
 	writeRefusal(w, id, refusal, crossingID)
 }
 
-func (s *server) verify(w http.ResponseWriter, r *http.Request, request jcs.Value, strict error) {
+func (s *server) verify(w http.ResponseWriter, r *http.Request, body []byte, request jcs.Value) {
 	id := request.Get("id")
-	refusal := crossing.Refuse(crossing.RecordMalformed)
-	if strict == nil {
-		params := request.Get("params").Bytes()
-		if params == nil {
-			params = []byte("{}")
-		}
-		result, err := s.cfg.Verify(r.Context(), params)
-		if err == nil {
-			writeResult(w, id, result)
-			return
-		}
-		var e *api.Error
-		if !errors.As(err, &e) {
-			writeRPCError(w, id, -32603, "internal error", nil)
-			return
-		}
-		refusal = crossing.Refuse(crossing.Name(e.Code))
-		refusal.Member = e.Pointer
+	params := member(body, "params") // as written: the authority judges their numbers
+	if params == nil {
+		params = []byte("{}")
 	}
+	result, err := s.cfg.Verify(r.Context(), params)
+	if err == nil {
+		writeResult(w, id, result)
+		return
+	}
+	var e *api.Error
+	if !errors.As(err, &e) {
+		writeRPCError(w, id, -32603, "internal error", nil)
+		return
+	}
+	refusal := crossing.Refuse(crossing.Name(e.Code))
+	refusal.Member = e.Pointer
 	writeRefusal(w, id, refusal, "")
 }
 

@@ -44,6 +44,7 @@ type Error struct {
 	Receipt string // the RA's signed refusal, when it is final (design R3)
 }
 
+// Error is the code, and where the fault is if that is known.
 func (e *Error) Error() string {
 	if e.Pointer != "" {
 		return e.Code + " at " + e.Pointer

@@ -15,9 +15,9 @@ import (
 const (
 	RolePrincipal = "principal" // registers and revokes the Opens of its principal
 	RoleAgent     = "agent"     // registers the Closeds of its agent
-	RoleIssuer    = "issuer"    // a service issuer; nothing on these routes is its business
-	RoleEffector  = "effector"  // holds and confirms at the seal
-	RoleOperator  = "operator"  // revokes anything; given to the authority's own principal alone
+	RoleIssuer    = "issuer"    // registers the Opens of the service subjects that it is listed for (AG-24)
+	RoleEffector  = "effector"  // holds and confirms at the seal, consumes units
+	RoleOperator  = "operator"  // runs the authority; given to the authority's own principal alone
 )
 
 // Limits of one enrolment.
@@ -127,14 +127,8 @@ func ParseEnrol(body []byte) (Enrol, error) {
 	}
 	var items itemFault
 	e.Keys = readItems(r, "keys", MaxPrincipalKeys, &items, parseKey)
-	e.Agents = readItems(r, "agents", MaxAgents, &items, func(v jcs.Value) (mandate.Agent, error) {
-		id, key, err := parseSubject(v)
-		return mandate.Agent{ID: id, Key: key}, err
-	})
-	e.Humans = readItems(r, "humans", MaxHumans, &items, func(v jcs.Value) (mandate.Human, error) {
-		id, key, err := parseSubject(v)
-		return mandate.Human{ID: id, Key: key}, err
-	})
+	e.Agents = readItems(r, "agents", MaxAgents, &items, parseAgent)
+	e.Humans = readItems(r, "humans", MaxHumans, &items, parseHuman)
 	e.Credentials = readItems(r, "credentials", MaxCredentials, &items, parseCredential)
 	if r.OptValue("publisher").Type() != jcs.Absent {
 		p := r.Object("publisher")
@@ -147,6 +141,16 @@ func ParseEnrol(body []byte) (Enrol, error) {
 		return Enrol{}, malformed(items.err)
 	}
 	return e, e.Validate()
+}
+
+func parseAgent(v jcs.Value) (mandate.Agent, error) {
+	id, key, err := parseSubject(v)
+	return mandate.Agent{ID: id, Key: key}, err
+}
+
+func parseHuman(v jcs.Value) (mandate.Human, error) {
+	id, key, err := parseSubject(v)
+	return mandate.Human{ID: id, Key: key}, err
 }
 
 func parseSubject(v jcs.Value) (string, jose.Key, error) {
@@ -250,14 +254,21 @@ func (e Enrol) credentialFault() string {
 }
 
 func (e Enrol) roleFits(c Credential) bool {
-	switch c.Role {
-	case RoleAgent:
-		for _, a := range e.Agents {
-			if a.ID == c.AgentID {
-				return true
-			}
+	if c.Role != RoleAgent {
+		return roleOfPrincipal(c)
+	}
+	for _, a := range e.Agents {
+		if a.ID == c.AgentID {
+			return true
 		}
-		return false
+	}
+	return false
+}
+
+// roleOfPrincipal reports whether the credential has a role that speaks for the principal
+// and not for one agent.
+func roleOfPrincipal(c Credential) bool {
+	switch c.Role {
 	case RolePrincipal, RoleIssuer, RoleEffector, RoleOperator:
 		return c.AgentID == ""
 	}

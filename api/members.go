@@ -3,19 +3,31 @@ package api
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
 )
 
-// object builds an object of string members from name, value pairs. What is no text
-// becomes text that the other side refuses.
+// object builds an object of string members from name, value pairs.
 func object(pairs ...string) []byte {
 	m := make([]jcs.Member, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
-		m = append(m, jcs.Member{Name: pairs[i], Value: jcs.String(strings.ToValidUTF8(pairs[i+1], "\uFFFD"))})
+		m = append(m, jcs.Member{Name: pairs[i], Value: text(pairs[i+1])})
 	}
 	return jcs.Object(m...)
+}
+
+// text is a string value. What is no text becomes text that the other side refuses.
+func text(s string) []byte { return jcs.String(strings.ToValidUTF8(s, "\uFFFD")) }
+
+// readSeconds reads a required time in whole seconds since 1970.
+func readSeconds(r *jcs.Reader, name string) time.Time {
+	n := r.Int(name)
+	if n < 0 {
+		r.Fail(name, "value")
+	}
+	return time.Unix(n, 0).UTC()
 }
 
 // closed ends a reading: nothing may be left over.

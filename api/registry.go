@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"errors"
 	"time"
 
 	"github.com/bindery/bindery/internal/jose"
@@ -183,12 +181,7 @@ func ParseRevoked(body []byte) (Revoked, error) {
 	if refusal != nil {
 		return Revoked{}, refusal
 	}
-	a := Revoked{Hash: readHex(r, "hash"), Before: readText(r, "before", validBefore)}
-	if at := r.Int("at"); at >= 0 {
-		a.At = time.Unix(at, 0).UTC()
-	} else {
-		r.Fail("at", "value")
-	}
+	a := Revoked{Hash: readHex(r, "hash"), Before: readText(r, "before", validBefore), At: readSeconds(r, "at")}
 	a.Receipt, _ = r.OptText("receipt")
 	return closed(r, a)
 }
@@ -207,22 +200,9 @@ func (r Revoked) Sign(s *jose.Signer) (Revoked, error) {
 // Verify checks that the Receipt is signed by one of the RA's pinned keys, as a
 // revocation, and says what the answer says.
 func (r Revoked) Verify(keys jose.KeySet) error {
-	c, err := jose.ParseCompact(r.Receipt, maxToken)
-	if err != nil {
-		return err
-	}
-	key, ok := keys.Find(c.Header.Kid)
-	if !ok || c.Header.Typ != TypeRevocation {
-		return errors.New("api: revocation: not signed by a pinned key as one")
-	}
-	if err := c.Verify(key); err != nil {
-		return err
-	}
+	receipt := r.Receipt
 	r.Receipt = ""
-	if !bytes.Equal(c.Payload, r.Bytes()) {
-		return errors.New("api: revocation: the receipt says something else")
-	}
-	return nil
+	return verifyReceipt("revocation", receipt, TypeRevocation, keys, r.Bytes())
 }
 
 func validBefore(s string) bool {

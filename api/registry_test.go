@@ -193,6 +193,7 @@ func TestParseEnrolPointers(t *testing.T) {
 		{`"sha256":"` + string(hashB) + `"`, `"sha256":"b"`, "/credentials/1/sha256"},
 		{`"keys":[{"crv":"P-256"`, `"keys":[{"crv":"P-384"`, "/keys/0"},
 		{`"keys":[{`, `"keys":[{"d":"AA",`, "/keys/0"},
+		{`"keys":[{`, `"keys":[{"kid":"one",`, "/keys/0"}, // the store knows keys by thumbprint alone
 		{`"publisher":{`, `"publisher":{"x":1,`, "/publisher/x"},
 	} {
 		body := strings.Replace(good, c.old, c.new, 1)

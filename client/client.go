@@ -68,11 +68,24 @@ type Config struct {
 // Credentials are bearer tokens by role. Each call sends the one of its role and no
 // other; a call whose credential is missing is refused without being sent.
 type Credentials struct {
-	Principal string // Registry.RegisterOpen, Registry.Revoke
-	Agent     string // Registry.RegisterClosed
-	Effector  string // Registry.Hold, Registry.Confirm
-	Operator  string // Registry.Revoke, where there is no Principal
+	Principal string // Registry.RegisterOpen, Revoke, Add, Withdraw
+	Agent     string // Registry.RegisterClosed; Status and Principal, which need none, so as not to be rate-limited
+	Issuer    string // Registry.RegisterOpen, where there is no Principal
+	Effector  string // Registry.Hold, Confirm, Consume, Burned
+	Operator  string // Registry.RegisterIssuer, SetSuspended, AuditRows; Revoke, Add, Withdraw, where there is no Principal
 	Publisher string // Authority.AddPublisher, Authority.Publish
+}
+
+// distinct reports whether no token stands for two roles (GC-082).
+func (c Credentials) distinct() bool {
+	seen := make(map[string]bool)
+	for _, token := range []string{c.Principal, c.Agent, c.Issuer, c.Effector, c.Operator, c.Publisher} {
+		if seen[token] {
+			return false
+		}
+		seen[token] = token != ""
+	}
+	return true
 }
 
 // A Client is a connection to one base URL. Its methods may be called concurrently.
@@ -84,11 +97,16 @@ type Client struct {
 	now         func() time.Time
 }
 
-// New checks cfg and returns a Client. Nothing is sent.
+// New checks cfg and returns a Client. Nothing is sent. One credential for two roles is
+// refused here already: a party that holds both governs others' authority and quietly
+// holds its own (§3.7.2 rule 3).
 func New(cfg Config) (*Client, error) {
 	base, err := parseBase(cfg.BaseURL)
 	if err != nil {
 		return nil, err
+	}
+	if !cfg.Credentials.distinct() {
+		return nil, errors.New("client: one credential has two roles")
 	}
 	c := &Client{base: base, credentials: cfg.Credentials, keys: cfg.Keys, http: new(http.Client), now: cfg.Now}
 	if cfg.HTTP != nil {
@@ -174,7 +192,12 @@ func (c *Client) postAs(ctx context.Context, path, credential string, body []byt
 
 // get asks for a public resource. path may carry a query.
 func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
-	return c.do(ctx, http.MethodGet, path, "", nil)
+	return c.getAs(ctx, path, "")
+}
+
+// getAs is get with a credential, "" for none.
+func (c *Client) getAs(ctx context.Context, path, credential string) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, path, credential, nil)
 }
 
 func (c *Client) do(ctx context.Context, method, path, credential string, body []byte) ([]byte, error) {

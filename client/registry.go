@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -66,10 +67,11 @@ func (r *Registry) Enrol(ctx context.Context, req api.Enrol) (api.Enrolled, erro
 	return answer, nil
 }
 
-// RegisterOpen registers an Open, with the principal's credential, and returns the
-// verified receipt, a mandate.Registration.
+// RegisterOpen registers an Open, with the principal's credential or, without one, a
+// service issuer's, and returns the verified receipt, a mandate.Registration.
 func (r *Registry) RegisterOpen(ctx context.Context, req api.RegisterOpen) (receipt string, err error) {
-	receipt, err = r.statement(ctx, pathOpens, r.c.credentials.Principal, req.Bytes())
+	credential := cmp.Or(r.c.credentials.Principal, r.c.credentials.Issuer)
+	receipt, err = r.statement(ctx, pathOpens, credential, req.Bytes())
 	if err != nil {
 		return "", err
 	}
@@ -162,11 +164,7 @@ func (r *Registry) refusal(err error, triple mandate.Triple) error {
 // Revoke ends a mandate, with the principal's credential or, without one, the
 // operator's. The answer, which names the state before, is verified.
 func (r *Registry) Revoke(ctx context.Context, req api.Revoke) (api.Revoked, error) {
-	credential := r.c.credentials.Principal
-	if credential == "" {
-		credential = r.c.credentials.Operator
-	}
-	body, err := r.c.postAs(ctx, pathRevocations, credential, req.Bytes())
+	body, err := r.c.postAs(ctx, pathRevocations, r.owner(), req.Bytes())
 	if err != nil {
 		return api.Revoked{}, err
 	}
@@ -183,13 +181,18 @@ func (r *Registry) Revoke(ctx context.Context, req api.Revoke) (api.Revoked, err
 	return answer, nil
 }
 
+// owner is the credential for what a principal may do for itself and an operator for all.
+func (r *Registry) owner() string {
+	return cmp.Or(r.c.credentials.Principal, r.c.credentials.Operator)
+}
+
 // Status asks whether a mandate is active, by token_sha256 or open_mandate_hash. The
 // answer is verified, fresh by its nonce, and in force now.
 func (r *Registry) Status(ctx context.Context, hash jcs.Hex256) (mandate.Status, error) {
 	var random [16]byte
 	rand.Read(random[:]) // ends the program rather than return an error
 	nonce := jose.EncodeBase64(random[:])
-	body, err := r.c.post(ctx, pathStatus, "", api.StatusRequest{Hash: hash, Nonce: nonce}.Bytes())
+	body, err := r.c.post(ctx, pathStatus, r.c.credentials.Agent, api.StatusRequest{Hash: hash, Nonce: nonce}.Bytes())
 	if err != nil {
 		return mandate.Status{}, err
 	}
@@ -209,7 +212,7 @@ func (r *Registry) Status(ctx context.Context, hash jcs.Hex256) (mandate.Status,
 
 // Principal returns the verified record of a principal, in force now (design R6).
 func (r *Registry) Principal(ctx context.Context, principalID string) (mandate.Principal, error) {
-	body, err := r.c.get(ctx, pathPrincipals+url.PathEscape(principalID))
+	body, err := r.c.getAs(ctx, pathPrincipals+url.PathEscape(principalID), r.c.credentials.Agent)
 	if err != nil {
 		return mandate.Principal{}, err
 	}

@@ -3,11 +3,11 @@ package client_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,6 +224,16 @@ func TestRevocationReceipt(t *testing.T) {
 	}
 	altered := answer(ra, hash, api.BeforeSpent)
 	altered.Before = api.BeforeActive
+	// The pinned key's header over another key's signature.
+	forged := answer(other, hash, api.BeforeHeld)
+	header, _, _ := strings.Cut(altered.Receipt, ".")
+	_, rest, _ := strings.Cut(forged.Receipt, ".")
+	forged.Receipt = header + "." + rest
+	otherType := api.Revoked{Hash: hash, Before: api.BeforeHeld, At: raNow}
+	var err error
+	if otherType.Receipt, err = jose.SignCompact(ra, "bindery-status+jwt", otherType.Bytes()); err != nil {
+		t.Fatal(err)
+	}
 	for what, c := range map[string]struct {
 		answer api.Revoked
 		good   bool
@@ -232,6 +242,8 @@ func TestRevocationReceipt(t *testing.T) {
 		"another key":  {answer(other, hash, api.BeforeHeld), false},
 		"another hash": {answer(ra, jcs.HexOf([]byte("y")), api.BeforeHeld), false},
 		"altered":      {altered, false},
+		"another type": {otherType, false},
+		"forged":       {forged, false},
 		"unsigned":     {api.Revoked{Hash: hash, Before: api.BeforeActive, At: raNow}, false},
 	} {
 		r := saying(t, jose.NewKeySet(ra.Key()), func([]byte) (int, []byte) { return 200, c.answer.Bytes() })
@@ -258,7 +270,7 @@ func TestNoAnswer(t *testing.T) {
 		},
 		"over 1 MiB": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"statement":"%s"}`, strings.Repeat("x", 1<<20))
+			io.WriteString(w, `{"statement":"x"}`+strings.Repeat(" ", 1<<20))
 		},
 		"created": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -273,7 +285,11 @@ func TestNoAnswer(t *testing.T) {
 		},
 		"none in time": func(http.ResponseWriter, *http.Request) { <-hung },
 	} {
-		server := httptest.NewServer(handler)
+		var requests atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			handler(w, r)
+		}))
 		t.Cleanup(server.Close) // after hung is closed
 		c, err := client.New(client.Config{
 			BaseURL: server.URL, Credentials: client.Credentials{Effector: "e"}, HTTP: &http.Client{Timeout: 200 * time.Millisecond},
@@ -283,6 +299,10 @@ func TestNoAnswer(t *testing.T) {
 		}
 		_, err = c.Registry().Hold(t.Context(), raHold)
 		undecided(t, what, err)
+		// What is no answer is not looked at as one, and a credential goes nowhere else.
+		if errors.Is(err, client.ErrUnverified) || requests.Load() != 1 {
+			t.Errorf("%s: %v after %d requests", what, err, requests.Load())
+		}
 	}
 	c, err := client.New(client.Config{BaseURL: "http://127.0.0.1:1", Credentials: client.Credentials{Effector: "e"}})
 	if err != nil {

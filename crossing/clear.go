@@ -75,7 +75,9 @@ func (r *Record) ChainID() jcs.Hex256 { return chain.ID(r.Initiator.AgentID, r.R
 
 // Clear is the precedence function (design C4, AG-58 steps 4 to 18 and the comparison
 // with a record of one's own). The first check that fails gives the refusal; at each
-// step the initiator is looked at before the responder.
+// step the initiator is looked at before the responder. ev.Params come from
+// [ParseSealParams], which has judged step 2. CLASS_BELOW_FLOOR stands between steps 4
+// and 5, SEAL_MISMATCH after step 18.
 func Clear(ev Evidence) (*Cleared, *Refusal) {
 	rec := ev.Params.Record
 	amount, refusal := rec.Amount()

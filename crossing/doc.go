@@ -20,19 +20,25 @@
 //
 // # Messages (§5)
 //
-// P1, P2 and P3 travel in Message.metadata under [URI], as the closed shapes of [P1],
-// [P2] and [P3]; the Terms Document travels as a JSON string, so that a repeated member
-// name stays visible. crossing:seal takes [SealParams] and answers with a [SealResult].
+// P1, P2 and P3 travel in Message.metadata under [URI], in the shapes of [P1], [P2] and
+// [P3], whose members have exact types; other members are ignored and never copied. The
+// Terms Document travels as a JSON string, so that a repeated member name stays visible.
+// crossing:seal takes [SealParams] and answers with a [SealResult].
 //
 // # What is refused
 //
 // Every refusal is a [Refusal]: a name of the table in §3.7.4, the clause that fired,
-// and for terms the JSON Pointer of the member. Its text is constant for a name; no
+// and for terms, record and message the JSON Pointer of the member. Its text is constant for a name; no
 // number, token or identifier of a mandate is in it. [Clear] walks the checks of a seal
 // in one fixed order (AG-58): what is cheap and anonymous first, signatures before
 // claims, equality before ceilings, everything pure before anything is spent. Its
 // success is a [Cleared], which nothing else can make. A check that cannot be
 // evaluated has failed (§5.4).
+//
+// Before that, by shape: a record with a member too many or too few, with a chain
+// position, with a mandate or a clearance id by value, with parties in another order or
+// not two of them, with an agent_id that is not urn:anax:agent:… or a foreign URI, or
+// that holds the "|" of a chain_id.
 //
 // Room: values. No I/O, no clock (times come in), no randomness of its own.
 package crossing

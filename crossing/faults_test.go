@@ -2,6 +2,7 @@ package crossing_test
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,6 +104,20 @@ func faults(t testing.TB) []fault {
 	return all
 }
 
+// leads are the first fault of each step, side and clause: the others break the same rule
+// in another way.
+func leads(all []fault) (out []fault) {
+	for _, f := range all {
+		same := func(g fault) bool {
+			return f.step == g.step && f.role == g.role && f.name == g.name && f.path == g.path
+		}
+		if !slices.ContainsFunc(out, same) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // requestFaults are of the shape of the request (step 2), and of what only the responder
 // knows.
 func requestFaults() []fault {
@@ -114,7 +129,7 @@ func requestFaults() []fault {
 	}
 	return []fault{
 		shape("unknown member of the record", "§4.4 unknown", "/record/zz", body("/record/zz", 1)),
-		shape("key of another crossing", "§3.7.1 idempotency_key", "/idempotency_key", body("/idempotency_key", otherUUID)),
+		shape("key of another crossing", "§3.7.1 idempotency_key", "/idempotency_key", body("/idempotency_key", "7f3c1a52-5d0e-4b7a-9c41-0a6f2d9be003")),
 		shape("no Closed", "§3.7.1 missing", "/initiator_closed_mandate", body("/initiator_closed_mandate", removed{})),
 		{what: "other terms here", role: crossing.Initiator, step: 120, name: crossing.AgreementHashMismatch, path: "§4.2",
 			sets: []string{"here.agreement"}, evidence: func(ev *crossing.Evidence) { ev.AgreementHash = someHash }},
@@ -138,11 +153,11 @@ func recordFaults() []fault {
 	unit := []string{"record.class", "record.currency"}
 	return []fault{
 		record("unknown class", 40, malformed, "§4.1.3 L-5", class, nil, func(r *crossing.Record) { r.Class = "extreme" }),
-		record("negative magnitude", 40, malformed, "§4.1.3 M-1", []string{"record.magnitude"}, class, func(r *crossing.Record) { r.Magnitude = -1 }),
+		record("negative magnitude", 40, malformed, "§4.1.3 M-1", []string{"record.magnitude"}, nil, func(r *crossing.Record) { r.Magnitude = -1 }),
 		record("financial without currency", 40, malformed, "§4.1.3 M-2", currency, class, func(r *crossing.Record) { r.Currency = "" }),
 		record("unlisted act", 40, malformed, "§5.4-9 act vocabulary", act, nil, func(r *crossing.Record) { r.Act = "unlisted_act" }),
 		record("class below the floor", 45, floor, "§10 11-16 ii", unit, act, func(r *crossing.Record) { r.Class, r.Currency = "reversible", "" }),
-		record("observe", 45, floor, "§10 11-16 ii", unit, act, func(r *crossing.Record) { r.Class, r.Currency = "observe", "" }),
+		record("observe", 45, floor, "§10 11-16 ii", append(unit, "record.observe"), act, func(r *crossing.Record) { r.Class, r.Currency = "observe", "" }),
 		record("another crossing", 110, crossing.MandatePartyMismatch, "§5.4-9",
 			[]string{"record.crossing"}, nil, func(r *crossing.Record) { r.CrossingID = otherUUID }),
 		record("another listed act", 110, crossing.MandatePartyMismatch, "§5.4-9",
@@ -318,6 +333,8 @@ func amountFaults(role crossing.Role) []fault {
 	return []fault{
 		deal("Closed above its Open's class", 130, narrow, "§4.1.3 L-2", names("open.unit"), names("closed.unit"),
 			func(p *crossingtest.Party) { unit(p.Open, "irreversible", "") }),
+		deal("Closed of class observe", 140, crossing.ClassExceeded, "§4.1.3 L-1", names("closed.unit"), names("open.unit", "record.observe"),
+			func(p *crossingtest.Party) { unit(p.Closed, "observe", "") }),
 		deal("Closed below the record's class", 140, crossing.ClassExceeded, "§4.1.3 L-1", names("closed.unit"), names("open.unit", "record.class"),
 			func(p *crossingtest.Party) { unit(p.Closed, "irreversible", "") }),
 		deal("Closed in another currency", 150, crossing.CurrencyMismatch, "§4.1.3 M-2", names("closed.unit"), names("open.unit"),

@@ -2,6 +2,7 @@ package crossing
 
 import (
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/bindery/bindery/jcs"
 )
@@ -151,7 +152,7 @@ func (r *Refusal) Bytes() []byte { return r.Data("") }
 func ParseRefusal(v jcs.Value) (refusal *Refusal, ok bool) {
 	r := jcs.NewReader(v)
 	name := r.Text("error")
-	if r.Err() != nil || name == "" || len(name) > 64 {
+	if r.Err() != nil || name == "" || utf8.RuneCountInString(name) > 64 {
 		return nil, false
 	}
 	path, _ := r.OptText("failure_path")

@@ -156,6 +156,8 @@ func TestParseRefusal(t *testing.T) {
 		{"a path that is no text", `{"error":"RATE_LIMITED","failure_path":7}`, crossing.Refusal{Name: crossing.RateLimited, Peer: true}},
 		{"control characters", `{"error":"A\u001b[2J","failure_path":"a\nb\u007f\u0085\u202e","member":"\u2028é"}`,
 			crossing.Refusal{Name: "A·[2J", Path: "a·b···", Member: "·é", Peer: true}},
+		{"a name of 64 control characters", `{"error":"` + strings.Repeat(`\u0001`, 64) + `"}`,
+			crossing.Refusal{Name: crossing.Name(strings.Repeat("·", 64)), Peer: true}},
 		{"long texts", `{"error":"` + strings.Repeat("A", 64) + `","failure_path":"` + strings.Repeat("é", 200) + `","member":"` + strings.Repeat("m", 129) + `"}`,
 			crossing.Refusal{Name: crossing.Name(strings.Repeat("A", 64)), Path: strings.Repeat("é", 128), Member: strings.Repeat("m", 128), Peer: true}},
 	}

@@ -50,10 +50,10 @@ type Message struct {
 	Refusal *Refusal
 }
 
-// Limits of a phase message, in bytes.
+// Limits of a phase message.
 const (
-	maxToken       = 64 << 10
-	maxDisclosures = 1
+	maxToken       = 64 << 10 // bytes
+	maxDisclosures = 1        // of 4096 bytes at most
 )
 
 // Bytes is the message's canonical JSON.

@@ -177,8 +177,11 @@ func JointSealOf(record jcs.Value) jcs.Hex256 {
 }
 
 // ParseRecord reads a record as crossing:seal takes it: closed at every level, exactly
-// two parties in their order, no chain position. Faults are RECORD_MALFORMED with the
-// JSON Pointer of the member.
+// two parties in their order, no chain position. A party's principal_id and agent_id have
+// the form of a mandate's iss and sub, and no agent_id holds the "|" that a chain_id is
+// formed with. Faults are RECORD_MALFORMED with the JSON Pointer of the member: §4.4-2 for
+// a mandate by value, §4.4-3 for a clearance id, §4.4-1 and §4.4-7 for the parties, §3.7.1
+// for a chain position, §4.4 for the rest.
 func ParseRecord(v jcs.Value) (*Record, *Refusal) {
 	if len(v.Bytes()) > MaxRecord {
 		return nil, malformed("§4.4 size", "")

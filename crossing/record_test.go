@@ -158,12 +158,14 @@ func typeOf(v any) jcs.Type {
 	return jcs.NumberType
 }
 
-// covers GC-061, GC-115, GC-237, GC-238, GC-239, GC-253
+// covers GC-059, GC-115, GC-237, GC-238, GC-239, GC-253
 func TestRecordRefused(t *testing.T) {
 	const party = "/parties/0"
 	long := strings.Repeat("a", 257)
 	token := "eyJhbGciOiJFUzI1NiJ9.eyJ2Y3QiOjF9.c2ln"
 	first := pointers(decode(t, goldenRecord), "")[party]
+	// fill makes the record, with a member x of this text, longer than MaxRecord by n bytes.
+	fill := func(n int) string { return strings.Repeat("a", crossing.MaxRecord-len(goldenRecord)-len(`,"x":""`)+n) }
 	tests := []struct {
 		name, pointer string
 		value         any
@@ -236,7 +238,8 @@ func TestRecordRefused(t *testing.T) {
 		{"token for a hash", "/parties/1/closed_mandate_hash", token + "~", "§4.4-2", "/parties/1/closed_mandate_hash"},
 		{"token as the artifact", "/a2a_context/artifact_id", token, "§4.4-2", "/a2a_context/artifact_id"},
 		{"token in an unknown member", "/a~1b~0c", []any{1, token}, "§4.4-2", "/a~1b~0c/1"},
-		{"large", "/x", strings.Repeat("a", crossing.MaxRecord), "§4.4 size", ""},
+		{"large", "/x", fill(1), "§4.4 size", ""},
+		{"as large as may be", "/x", fill(0), "§4.4 unknown", "/x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -272,7 +275,9 @@ func TestRecordTaken(t *testing.T) {
 		{"foreign agent", "/parties/0/agent_id", "https://agents.example/front"},
 		{"foreign principal", "/parties/0/principal_id", "did:web:example.org"},
 		{"level zero", "/parties/0/agc_level", 0},
-		{"longest artifact", "/a2a_context/artifact_id", strings.Repeat("a ", 64)},
+		{"longest artifact", "/a2a_context/artifact_id", strings.Repeat(" ~", 64)},
+		{"longest task", "/a2a_context/task_id", strings.Repeat("é", 128)},
+		{"longest currency", "/currency", strings.Repeat("E", 16)},
 		{"a dot and a dash are no token", "/a2a_context/artifact_id", "artifact.1.eyJ"},
 		{"no currency", "/currency", removed{}},
 		{"another currency", "/currency", "XXX"},

@@ -1,5 +1,7 @@
 // Command bindery makes what an AI agent does binding and checkable. See package
 // internal/cli for its commands.
+//
+// Room: the command line. The one place that ends the process.
 package main
 
 import (

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/limit"
 )
 
 // Config is what an [Authority] needs. Store, Signer, Name and BaseURL are required.
@@ -32,7 +33,7 @@ type Authority struct {
 	name    string
 	baseURL string
 	unknown []byte // the one verdict for everything that does not resolve
-	limiter *limiter
+	limiter limiter
 	now     func() time.Time
 	log     *slog.Logger
 }
@@ -46,8 +47,9 @@ func New(cfg Config) (*Authority, error) {
 		return nil, errors.New("authority: no signer")
 	case !printable(cfg.Name, 64):
 		return nil, errors.New("authority: name is not 1 to 64 printable ASCII characters")
-	case cfg.RateLimit.PerSecond < 0 || cfg.RateLimit.Burst < 0:
-		return nil, errors.New("authority: negative rate limit")
+	}
+	if err := cfg.RateLimit.Check(); err != nil {
+		return nil, fmt.Errorf("authority: %w", err)
 	}
 	if err := checkBaseURL(cfg.BaseURL); err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func New(cfg Config) (*Authority, error) {
 	}
 	return &Authority{
 		store: cfg.Store, signer: cfg.Signer, name: cfg.Name, baseURL: cfg.BaseURL,
-		unknown: unknownVerdict(cfg.Name), limiter: newLimiter(cfg.RateLimit),
+		unknown: unknownVerdict(cfg.Name), limiter: limiter{buckets: limit.New(cfg.RateLimit)},
 		now: cfg.Now, log: cfg.Log,
 	}, nil
 }
@@ -88,16 +90,6 @@ func (a *Authority) VerifyURL(sealID string) string { return a.baseURL + "?id=" 
 
 // JWKS is the authority's key as a JWK Set: what its projections verify under.
 func (a *Authority) JWKS() []byte { return jose.NewKeySet(a.signer.Key()).JWKS() }
-
-// Admit takes one resolution from the budget of a remote address, or returns
-// RATE_LIMITED as an [*api.Error] (§3.7.3, GC-094). The edge calls it before
-// [Authority.Verify]; remote is any name by which it tells clients apart.
-func (a *Authority) Admit(remote string) error {
-	if a.limiter.admit(remote, a.now()) {
-		return nil
-	}
-	return errRateLimited()
-}
 
 // undecided is the answer to a fault of our own: nothing was decided. The edge logs it.
 func undecided(doing string, err error) error {

@@ -335,25 +335,6 @@ func TestRateLimitDefault(t *testing.T) {
 	}
 }
 
-func TestRateLimitIsBounded(t *testing.T) {
-	l := authority.NewLimiter(authority.Rate{PerSecond: 1, Burst: 2})
-	at := start
-	for i := range authority.MaxRemotes + 10 {
-		l.Admit(string(rune('A'+i%26))+time.Duration(i).String(), at)
-	}
-	if n := l.Remotes(); n != authority.MaxRemotes {
-		t.Fatalf("%d addresses are kept, want %d", n, authority.MaxRemotes)
-	}
-	// All further addresses share one budget while the table is full.
-	if l.Admit("new", at) {
-		t.Error("the shared budget is not spent")
-	}
-	at = at.Add(3 * time.Second)
-	if !l.Admit("new", at) || l.Remotes() != 1 {
-		t.Errorf("idle addresses are not forgotten: %d", l.Remotes())
-	}
-}
-
 // failing fails every read of a projection.
 type failing struct{ authority.Store }
 

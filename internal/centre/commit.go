@@ -86,7 +86,8 @@ func (r *run) newRecord(ctx context.Context) ([]byte, error) {
 }
 
 // verified makes the Closed of a stored, once verified token again; expiry is for the
-// responder to judge.
+// responder to judge. An RA that gives no answer now decides nothing: the checks were
+// made at P1 and P3, and the crossing can be resumed.
 func (r *run) verified(ctx context.Context, open, closed string, p crossing.Profile) (*mandate.Closed, error) {
 	keys := r.c.cfg.Self.Issuers
 	presented, err := mandate.ParseClosed(closed)
@@ -97,9 +98,12 @@ func (r *run) verified(ctx context.Context, open, closed string, p crossing.Prof
 	if err != nil {
 		return nil, err
 	}
-	issuer := r.c.resolve(ctx, p.PrincipalID)
-	if issuer == nil {
+	issuer, err := r.c.cfg.Resolver.Principal(ctx, p.PrincipalID)
+	switch {
+	case errors.Is(err, &api.Error{Code: api.CodeNotFound}):
 		return nil, crossing.RefuseAt(crossing.MandateInvalid, "§4.1.5 iss")
+	case err != nil:
+		return nil, errors.Join(ErrUnknown, err)
 	}
 	if p.PrincipalID != r.c.cfg.Self.PrincipalID {
 		keys = issuer.IssuerKeys(r.c.now())
@@ -313,7 +317,13 @@ func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
 	}
 	r.done("P5", "distribution", begin, "own anchor written at chain_seq "+itoa(link.Seq), "the authority resolves the seal; all five checks hold")
 	x.State, x.Report = crossing.Committed, r.report(s, link, v)
-	return x.Report, c.put(ctx, x)
+	err = c.put(ctx, x)
+	if errors.Is(err, ErrConflict) { // resumed twice at once: the first report stands
+		if now, err := c.cfg.Store.CrossingByID(ctx, x.CrossingID); err == nil && now.Report != nil {
+			return now.Report, nil
+		}
+	}
+	return x.Report, err
 }
 
 // judge applies the checks of §6.2 to a verdict.

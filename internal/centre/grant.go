@@ -80,14 +80,16 @@ func (c *Centre) covers(g *Grant, w want) (left int64, refusal *crossing.Refusal
 }
 
 // refusalOf is the refusal that an answer of the RA amounts to: one with a name of the
-// table. Anything else has decided nothing.
+// table that says no. Anything else has decided nothing, "later" among it.
 func refusalOf(err error) *crossing.Refusal {
 	var e *api.Error
 	if !errors.As(err, &e) {
 		return nil
 	}
-	if _, known := crossing.RowOf(crossing.Name(e.Code)); !known {
+	name := crossing.Name(e.Code)
+	_, known := crossing.RowOf(name)
+	if !known || name == crossing.RateLimited || name == crossing.SealPending || name == crossing.ChainPositionUnavailable {
 		return nil
 	}
-	return crossing.Refuse(crossing.Name(e.Code))
+	return crossing.Refuse(name)
 }

@@ -27,15 +27,18 @@ func (c *Centre) Exchange(ctx context.Context, taskID, contextID string, m *cros
 	if err != nil {
 		return nil, err
 	}
+	shown, err := c.shown(ctx, x)
 	switch {
+	case err != nil:
+		return nil, err
 	case contextID != "" && contextID != x.ContextID:
 		return nil, crossing.ErrNoTask
-	case x.State.Terminal():
+	case shown.State.Terminal():
 		return nil, crossing.ErrNoTask // A2A takes no message to a terminal task
 	case m.P2 != nil:
 		return c.terms(ctx, x, m.P2)
 	case m.P3 != nil:
-		return c.closing(ctx, x, m.P3)
+		return c.closings(ctx, x, m.P3)
 	}
 	return c.outOfOrder(ctx, x)
 }
@@ -120,12 +123,30 @@ func (c *Centre) terms(ctx context.Context, x *Crossing, m *crossing.P2) (*cross
 	x.CrossingID, x.Terms, x.Agreement = m.CrossingID, []byte(m.TermsDocument), t.Hash()
 	x.State, x.AgreedAt = crossing.TermsProposed, c.now()
 	if err := c.put(ctx, x); errors.Is(err, ErrConflict) {
-		x.CrossingID = "" // it names another crossing already, or this task moved on
+		if now, err := c.own(ctx, x.TaskID); err == nil && now.Version != x.Version {
+			return c.terms(ctx, now, m) // this task moved on, perhaps by this very message sent twice
+		}
+		x.CrossingID = "" // it names another crossing already
 		return c.refuseRow(ctx, x, crossing.RefuseAt(crossing.RecordMalformed, "§4.4 crossing_id"), nil)
 	} else if err != nil {
 		return nil, err
 	}
 	return c.task(x, (&crossing.P2{CrossingID: x.CrossingID, AgreementHash: x.Agreement}).Bytes()), nil
+}
+
+// closings is closing until the row holds still: of one message that came twice at once,
+// the slower gets the answer of the quicker.
+func (c *Centre) closings(ctx context.Context, x *Crossing, m *crossing.P3) (*crossing.Task, error) {
+	for range 4 { // accepted, drawn, and then nothing writes the row any more
+		t, err := c.closing(ctx, x, m)
+		if !errors.Is(err, ErrConflict) {
+			return t, err
+		}
+		if x, err = c.own(ctx, x.TaskID); err != nil {
+			return nil, err
+		}
+	}
+	return c.closing(ctx, x, m)
 }
 
 // closing is P3 (§5.4): the peer's Closed is verified against the peer's Open, then
@@ -245,23 +266,32 @@ func (c *Centre) Task(ctx context.Context, taskID string) (*crossing.Task, error
 	if err != nil {
 		return nil, err
 	}
+	return c.shown(ctx, x)
+}
+
+// shown is the task as it stands. A seal outweighs what the row says: one record of the
+// crossing may have been refused before another was sealed (design C5).
+func (c *Centre) shown(ctx context.Context, x *Crossing) (*crossing.Task, error) {
 	t := c.task(x, nil)
 	if x.Refusal != nil {
 		t.Answer = crossing.RefusalBytes(x.State, x.Refusal)
 	}
-	if x.CrossingID == "" || x.State != crossing.Sealing && x.State != crossing.Committed {
+	if x.OwnClosed == "" { // no P3, and so no record (AG-59)
 		return t, nil
 	}
 	out, err := c.cfg.Store.Lookup(ctx, x.CrossingID, "")
 	if err != nil {
 		return nil, err
 	}
-	if out.Seal != nil && out.Seal.Published {
+	switch {
+	case out.Seal != nil && out.Seal.Published:
 		rec, err := storedRecord(out.Seal.Record)
 		if err != nil {
 			return nil, err
 		}
-		t.State, t.Block, t.ArtifactID = crossing.Committed, out.Seal.Block, rec.Context.ArtifactID
+		t.State, t.Answer, t.Block, t.ArtifactID = crossing.Committed, nil, out.Seal.Block, rec.Context.ArtifactID
+	case out.Seal != nil || out.Open != nil:
+		t.State, t.Answer = crossing.Sealing, nil
 	}
 	return t, nil
 }

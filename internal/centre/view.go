@@ -11,8 +11,8 @@ import (
 )
 
 // View shows a crossing to its owner: canonical JSON with crossing_id, role, state, both
-// parties with their mandates and, once there is one, the record, the joint seal, the
-// block and this party's own link. api.CodeNotFound when there is none.
+// parties with their mandates, the terms and, once there is one, the record, the joint
+// seal, the block, this party's own link and, from a responder, the RA's spend receipt. api.CodeNotFound when there is none.
 func (c *Centre) View(ctx context.Context, crossingID string) ([]byte, error) {
 	x, err := c.cfg.Store.CrossingByID(ctx, crossingID)
 	if errors.Is(err, ErrNone) {
@@ -20,6 +20,13 @@ func (c *Centre) View(ctx context.Context, crossingID string) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	out, err := c.cfg.Store.Lookup(ctx, crossingID, "")
+	if err != nil {
+		return nil, err
+	}
+	if out.Seal != nil && out.Seal.Published {
+		x.State = crossing.Committed // a responder's row stays at sealing: the seal's row tells
 	}
 	m := []jcs.Member{
 		{Name: "crossing_id", Value: jcs.String(x.CrossingID)},
@@ -31,6 +38,12 @@ func (c *Centre) View(ctx context.Context, crossingID string) ([]byte, error) {
 	}
 	if x.Refusal != nil {
 		m = append(m, jcs.Member{Name: "refusal", Value: x.Refusal.Bytes()})
+	}
+	if terms, refusal := crossing.ParseTerms(x.Terms); refusal == nil {
+		m = append(m, jcs.Member{Name: "terms", Value: terms.Canonical()})
+	}
+	if out.Seal != nil {
+		m = append(m, jcs.Member{Name: "spend_receipt", Value: jcs.String(out.Seal.SpendReceipt)})
 	}
 	rec, block, err := c.Holds(ctx, crossingID)
 	if errors.Is(err, ErrNone) {

@@ -59,7 +59,21 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	return a.code(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if ctx.Err() != nil {
+		err = interrupted(err)
+	}
+	return a.code(err)
+}
+
+// interrupted keeps a signal from being blamed on a file or a counterparty: what fails
+// after it says nothing about them. A refusal stays one.
+func interrupted(err error) error {
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		return context.Canceled
+	}
+	return err
 }
 
 func (a *app) root() *cobra.Command {

@@ -155,10 +155,14 @@ func readLimited(path string, most int64) ([]byte, error) {
 // dial is P0.
 func dial(ctx context.Context, url string) (centre.Counterparty, error) {
 	peer, err := a2acrossing.Discover(ctx, a2acrossing.PeerConfig{}, url)
-	if err != nil {
+	var refusal *crossing.Refusal
+	switch {
+	case err == nil:
+		return peer, nil
+	case errors.Is(err, a2acrossing.ErrUnreachable), errors.As(err, &refusal):
 		return nil, err
 	}
-	return peer, nil
+	return nil, usagef("give a URL such as https://partner.example with --to", "%s", strings.TrimPrefix(oneLine(err), "a2acrossing: "))
 }
 
 // tell prints one phase to stderr.

@@ -1,8 +1,13 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -15,7 +20,41 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" { // or every process of a -race run ends with a second of sleep
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidy{m}, map[string]func(){
 		"bindery": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
+}
+
+// tidy runs the tests, and then finds out whether a process has outlived them, and
+// removes what several of them share.
+type tidy struct{ m *testing.M }
+
+func (t tidy) Run() int {
+	code := t.m.Run()
+	if bin, err := exec.LookPath("bindery"); err == nil && runtime.GOOS == "linux" {
+		if left := naming(bin, 2*time.Second); left != "" {
+			fmt.Println("these processes have outlived the tests: " + left)
+			code = max(code, 1)
+		}
+	}
+	leftovers.mu.Lock()
+	defer leftovers.mu.Unlock()
+	for _, end := range leftovers.list {
+		if err := end(); err != nil {
+			fmt.Println(err)
+			code = max(code, 1)
+		}
+	}
+	return code
+}
+
+var leftovers struct {
+	mu   sync.Mutex
+	list []func() error
+}
+
+func atExit(f func() error) {
+	leftovers.mu.Lock()
+	defer leftovers.mu.Unlock()
+	leftovers.list = append(leftovers.list, f)
 }

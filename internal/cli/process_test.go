@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,35 +10,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"testing"
 	"time"
 )
 
 // served waits until a directory is served and returns its public URL. A party's
 // directory publishes an Agent Card, one of an authority alone its keys.
-func served(dir string, patience time.Duration) (string, error) {
+// ended, if it is not nil, tells that the server is no more.
+func served(dir string, ended <-chan struct{}, patience time.Duration) (string, error) {
 	deadline := time.Now().Add(patience)
 	for {
 		url, err := probe(dir)
 		if err == nil {
 			return url, nil
 		}
+		select {
+		case <-ended:
+			return "", fmt.Errorf("the server of %s has ended", dir)
+		case <-time.After(5 * time.Millisecond):
+		}
 		if time.Now().After(deadline) {
 			return "", fmt.Errorf("%s is not served: %w", dir, err)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
 func probe(dir string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	c, err := readConfig(dir)
 	if err != nil {
-		return "", err
-	}
-	var c struct {
-		Addr  string   `json:"addr"`
-		Roles []string `json:"roles"`
-	}
-	if err := json.Unmarshal(b, &c); err != nil {
 		return "", err
 	}
 	if strings.HasSuffix(c.Addr, ":7410") {
@@ -58,8 +59,33 @@ func probe(dir string) (string, error) {
 	return "http://" + c.Addr, nil
 }
 
-// naming lists the processes whose command line names text, once they have had time to
-// end; "" if there is none.
+// config is what the tests need of a directory's config.json.
+type config struct {
+	Addr      string   `json:"addr"`
+	AdminAddr string   `json:"admin_addr"`
+	Roles     []string `json:"roles"`
+}
+
+func readConfig(dir string) (c config, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return c, err
+	}
+	return c, json.Unmarshal(b, &c)
+}
+
+// addresses are those at which a directory was served last.
+func addresses(t *testing.T, dir string) (addr, admin string) {
+	t.Helper()
+	c, err := readConfig(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Addr, c.AdminAddr
+}
+
+// naming lists the processes whose command line or working directory names text, once
+// they have had time to end; "" if there is none.
 func naming(text string, patience time.Duration) string {
 	deadline := time.Now().Add(patience)
 	for {
@@ -89,9 +115,30 @@ func processes(text string) []string {
 		}
 		b, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
 		line := strings.ReplaceAll(string(b), "\x00", " ")
-		if err == nil && strings.Contains(line, text) {
+		dir, _ := os.Readlink(filepath.Join("/proc", e.Name(), "cwd")) // unreadable: not ours
+		if err == nil && line != "" && (strings.Contains(line, text) || strings.Contains(dir, text)) {
 			found = append(found, e.Name()+" "+line)
 		}
 	}
 	return found
+}
+
+// lockedText collects what another goroutine reads.
+type lockedText struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedText) Bytes() []byte { return []byte(l.String()) }
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -26,9 +26,9 @@ import (
 //	member FILE POINTER [WANT] the JSON member is there, as WANT says; ! it is not there
 //	keep VAR FILE POINTER      VAR is the text of a JSON member
 //	capture VAR FILE REGEXP    VAR is what the first group matches
-//	oneline FILE               exactly one line, and it says what to try
+//	oneline FILE               exactly one line, and it says what to try; else no output
 //	secretless FILE DIR        nothing of DIR's secrets is in FILE
-//	gone TEXT                  no process names TEXT in its command line
+//	gone DIR                   no process works in DIR or names it
 //	post URL FILE ANSWER       POST a JSON-RPC request, keep the answer in a file
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -78,7 +78,7 @@ func cmdServing(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: serving DIR VAR")
 	}
-	url, err := served(ts.MkAbs(args[0]), 20*time.Second)
+	url, err := served(ts.MkAbs(args[0]), nil, 20*time.Second)
 	ts.Check(err)
 	ts.Setenv(args[1], url)
 }
@@ -174,6 +174,9 @@ func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(what, "bindery: ") || !ok || strings.TrimSpace(try) == "" {
 		ts.Fatalf("not one line that says what is wrong and what to try: %q", text)
 	}
+	if args[0] == "stderr" && ts.ReadFile("stdout") != "" {
+		ts.Fatalf("and it prints a result: %q", ts.ReadFile("stdout"))
+	}
 }
 
 func cmdSecretless(ts *testscript.TestScript, neg bool, args []string) {
@@ -201,7 +204,7 @@ func cmdSecretless(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: gone TEXT")
+		ts.Fatalf("usage: gone DIR")
 	}
 	if runtime.GOOS != "linux" {
 		ts.Logf("not run: the list of processes is read from /proc")

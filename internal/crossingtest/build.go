@@ -74,15 +74,26 @@ func OpenHash(open string) jcs.Hex256 {
 func (d *Deal) sign(t testing.TB, role crossing.Role) Tokens {
 	t.Helper()
 	p, other := d.Party(role), d.Party(role.Other())
-	out := Tokens{Principal: p.record(d.At)}
-	out.Open, out.Disclosure = p.signOpen(t, d.openClaims(p, other))
-	out.Closed = Sign(t, p.Closer, merge(d.closedClaims(p, other, OpenHash(out.Open)), p.Closed))
+	out := d.once(p.Issuer, merge(d.openClaims(p, other), p.Open), func(c Claims) (k Tokens) {
+		k.Open, k.Disclosure = p.signOpen(t, c)
+		return k
+	})
+	closed := merge(d.closedClaims(p, other, OpenHash(out.Open)), p.Closed)
+	out.Closed = d.once(p.Closer, closed, func(c Claims) Tokens { return Tokens{Closed: Sign(t, p.Closer, c)} }).Closed
+	out.Principal = p.record(d.At)
 	return out
+}
+
+func (d *Deal) once(s *jose.Signer, c Claims, sign func(Claims) Tokens) Tokens {
+	key := s.Key().ID + c.json()
+	if _, ok := d.signed[key]; !ok {
+		d.signed[key] = sign(c)
+	}
+	return d.signed[key]
 }
 
 func (p *Party) signOpen(t testing.TB, c Claims) (open, disclosure string) {
 	t.Helper()
-	c = merge(c, p.Open)
 	limit, ok := c["magnitude_limit"]
 	if !ok {
 		return Sign(t, p.Issuer, c), ""

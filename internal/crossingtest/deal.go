@@ -49,6 +49,8 @@ type Deal struct {
 	Limit     int64 // the Opens' magnitude_limit
 
 	Initiator, Responder Party
+
+	signed map[string]Tokens // by key and claims, so that what did not change is signed once
 }
 
 // A Party is one side of a Deal.
@@ -82,6 +84,7 @@ func New(t testing.TB) *Deal {
 		Act:        "engagement_code_issuance", Class: "irreversible", Magnitude: 1, Draw: 2, Limit: 5,
 		Initiator: newParty(t, "trust", 1),
 		Responder: newParty(t, "anax", 2),
+		signed:    map[string]Tokens{},
 	}
 }
 
@@ -94,7 +97,8 @@ func NewFinancial(t testing.TB) *Deal {
 	return d
 }
 
-// Clone returns a Deal with the same keys that can be changed on its own.
+// Clone returns a Deal with the same keys that can be changed on its own. The clones of a
+// Deal are for one goroutine: what is signed alike in them is the same token.
 func (d *Deal) Clone() *Deal {
 	c := *d
 	for _, p := range []*Party{&c.Initiator, &c.Responder} {

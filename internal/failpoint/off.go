@@ -8,7 +8,8 @@
 //
 //	BINDERY_KILL_AT=after-hold+1500 bindery serve --dir B
 //
-// Room: tests of the command line. It has the effect of a signal and no other.
+// Room: the command line. Tests build it with the tag; it has the effect of a signal and no
+// other.
 package failpoint
 
 // Hit marks a point. It does nothing in this build.

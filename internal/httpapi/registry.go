@@ -8,10 +8,10 @@ import (
 )
 
 // registryRoutes mounts the Registration Authority. Enrolment, status and principal
-// records are public; every other route needs the credential of a role, which the
-// registry checks after the body was read and before it is looked at.
+// records are public and rate-limited; every other route needs the credential of a role,
+// which the registry checks after the body was read and before it is looked at.
 func (e *edge) registryRoutes(ra *registry.Registry) {
-	e.post("/v1/ra/enrol", func(r *http.Request, body []byte) ([]byte, error) {
+	e.post("/v1/ra/enrol", limited(ra, func(r *http.Request, body []byte) ([]byte, error) {
 		req, err := api.ParseEnrol(body)
 		if err != nil {
 			return nil, err
@@ -21,17 +21,19 @@ func (e *edge) registryRoutes(ra *registry.Registry) {
 			return nil, err
 		}
 		return answer.Bytes(), nil
-	})
-	e.post("/v1/ra/status", func(r *http.Request, body []byte) ([]byte, error) {
+	}))
+	e.post("/v1/ra/status", limited(ra, func(r *http.Request, body []byte) ([]byte, error) {
 		req, err := api.ParseStatusRequest(body)
 		if err != nil {
 			return nil, err
 		}
 		return statement(ra.Status(r.Context(), req))
-	})
-	e.get("/v1/ra/principals/{id}", func(r *http.Request) ([]byte, error) {
+	}))
+	principal := limited(ra, func(r *http.Request, _ []byte) ([]byte, error) {
 		return statement(ra.Principal(r.Context(), r.PathValue("id")))
 	})
+	e.get("/v1/ra/principals/{id}", func(r *http.Request) ([]byte, error) { return principal(r, nil) })
+	e.officeRoutes(ra)
 	e.spendRoutes(ra)
 	e.post("/v1/ra/opens", as(ra, func(r *http.Request, actor registry.Actor, body []byte) ([]byte, error) {
 		req, err := api.ParseRegisterOpen(body)
@@ -76,6 +78,31 @@ func (e *edge) spendRoutes(ra *registry.Registry) {
 		}
 		return statement(ra.Confirm(r.Context(), actor, req.Triple))
 	}))
+	e.post("/v1/ra/units", as(ra, func(r *http.Request, actor registry.Actor, body []byte) ([]byte, error) {
+		req, err := api.ParseConsume(body)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := ra.Consume(r.Context(), actor, req)
+		if err != nil {
+			return nil, err
+		}
+		return answer.Bytes(), nil
+	}))
+	e.post("/v1/ra/units/burned", change(ra, api.ParseBurn, ra.Burned))
+}
+
+// limited takes the request from the budget of its address before op sees it. An enrolled
+// party is not held to it: its credential can be withdrawn.
+func limited(ra *registry.Registry, op func(*http.Request, []byte) ([]byte, error)) func(*http.Request, []byte) ([]byte, error) {
+	return func(r *http.Request, body []byte) ([]byte, error) {
+		if err := ra.Admit(remote(r.Context())); err != nil {
+			if _, unknown := ra.Authenticate(r.Context(), bearer(r)); unknown != nil {
+				return nil, err
+			}
+		}
+		return op(r, body)
+	}
 }
 
 // as authenticates the request before op sees it.

@@ -134,7 +134,7 @@ func (f *firm) closed(t *testing.T, peer *firm) (openHash jcs.Hex256, token stri
 	return openHash, token
 }
 
-// covers GC-207, GC-209
+// covers GC-209
 func TestRegistryRoundTrip(t *testing.T) {
 	o := newOffice(t)
 	ctx, a, b := t.Context(), o.join(t, "a"), o.join(t, "b")
@@ -183,8 +183,6 @@ func TestRegistryRoundTrip(t *testing.T) {
 }
 
 // TestFinalRefusal: the RA's signed word reaches the effector, and only where it is final.
-//
-// covers GC-139
 func TestFinalRefusal(t *testing.T) {
 	o := newOffice(t)
 	ctx, a, b := t.Context(), o.join(t, "a"), o.join(t, "b")

@@ -69,6 +69,8 @@ func fromAddClosed(err error) error {
 		return refusal(crossing.MandateRevoked)
 	case errors.Is(err, ErrExpired):
 		return refusal(crossing.MandateExpired)
+	case errors.Is(err, ErrSuspended):
+		return refusal(crossing.MandateInvalid)
 	}
 	return fmt.Errorf("registry: %w", err)
 }

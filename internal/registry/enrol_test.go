@@ -11,7 +11,6 @@ import (
 	"github.com/bindery/bindery/mandate"
 )
 
-// covers GC-082
 func TestEnrolmentCode(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

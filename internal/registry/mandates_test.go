@@ -139,7 +139,7 @@ func TestRegisterClosedReceipt(t *testing.T) {
 	}
 }
 
-// covers GC-021, GC-076, GC-153, GC-176, GC-180, GC-188, GC-189, GC-203, GC-204, GC-297
+// covers GC-021, GC-153, GC-188, GC-189, GC-203, GC-204, GC-297
 func TestRegisterClosedRefusals(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(w.a, w.a.openDraft(financial(250000, "EUR")))
@@ -187,6 +187,13 @@ func TestRegisterClosedRefusals(t *testing.T) {
 	} {
 		_, err := w.register(w.a, c.token, w.b)
 		refused(t, what, err, c.name)
+	}
+	// CM-3 as its publisher restates it, in class irreversible.
+	units := w.opened(w.a, w.a.openDraft(irreversible(250000)))
+	_, err := w.register(w.a, w.closed(w.a.agent, w.a.closedDraft(units, w.b, irreversible(300000))), w.b)
+	refused(t, "child 300000 of 250000 units", err, crossing.NarrowingViolation)
+	if _, err := w.register(w.a, w.closed(w.a.agent, w.a.closedDraft(units, w.b, irreversible(100000))), w.b); err != nil {
+		t.Errorf("child 100000 of 250000 units: %v", err)
 	}
 	for _, counterparty := range []string{"", "x", w.a.agentID} {
 		_, err := w.ra.RegisterClosed(t.Context(), w.a.as, api.RegisterClosed{Token: plain, CounterpartyAgent: counterparty})

@@ -17,17 +17,24 @@ import (
 // of its limit (M5). The same bytes again get the stored receipt, whatever has happened
 // since.
 //
-// Refusals: ROLE_MISMATCH; MANDATE_INVALID for form, signature, a high s, another
-// issuer, another's agent, a cnf that is not the agent's registered key, or a withheld
-// limit; MALFORMED_MANDATE for class, limit, currency or an act outside the profile;
+// The actor is a principal; or a service issuer of that principal, for a subject on its
+// list, which without a cnf need be no registered agent (AG-24).
+//
+// Refusals: ROLE_MISMATCH, also for a subject that is not on the issuer's list;
+// MANDATE_INVALID for form, signature, a high s, another issuer, another's agent, a cnf
+// that is not the agent's registered key, a withheld limit, or a suspended principal;
+// MALFORMED_MANDATE for class, limit, currency or an act outside the profile;
 // MANDATE_EXPIRED; api.CodeConflict when the same Open is registered in other bytes.
 func (r *Registry) RegisterOpen(ctx context.Context, actor Actor, req api.RegisterOpen) (receipt string, err error) {
-	if err := actor.require(api.RolePrincipal); err != nil {
+	if err := actor.require(api.RolePrincipal, api.RoleIssuer); err != nil {
 		return "", err
 	}
 	presented, err := mandate.ParseOpen(req.Token)
 	if err != nil {
 		return "", fromFault(err)
+	}
+	if err := r.mayIssue(ctx, actor, presented.Subject()); err != nil {
+		return "", err
 	}
 	if stored, ok, err := r.knownOpen(ctx, presented, actor); ok || err != nil {
 		return stored, err
@@ -40,14 +47,32 @@ func (r *Registry) RegisterOpen(ctx context.Context, actor Actor, req api.Regist
 		return "", fmt.Errorf("registry: receipt: %w", err)
 	}
 	receipt, err = r.cfg.Store.AddOpen(ctx, o)
-	if errors.Is(err, ErrExists) {
+	switch {
+	case errors.Is(err, ErrExists):
 		return "", &api.Error{Code: api.CodeConflict}
-	}
-	if err != nil {
+	case errors.Is(err, ErrSuspended):
+		return "", refusal(crossing.MandateInvalid)
+	case err != nil:
 		return "", fmt.Errorf("registry: %w", err)
 	}
 	r.log.InfoContext(ctx, "open registered", "principal", o.PrincipalID, "open_mandate_hash", o.OpenHash)
 	return receipt, nil
+}
+
+// mayIssue refuses an issuer for whatever is not on its list: membership, literally
+// (AG-24). A principal issues for all its agents.
+func (r *Registry) mayIssue(ctx context.Context, actor Actor, subject string) error {
+	if actor.Role != api.RoleIssuer {
+		return nil
+	}
+	may, err := r.cfg.Store.MayIssue(ctx, actor.Issuer, subject)
+	if err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	if !may {
+		return refusal(crossing.RoleMismatch)
+	}
+	return nil
 }
 
 // knownOpen finds the receipt of an earlier registration of the same bytes. It is looked
@@ -80,7 +105,7 @@ func (r *Registry) judgeOpen(ctx context.Context, p *mandate.PresentedOpen, acto
 	if err != nil {
 		return Open{}, fromFault(err)
 	}
-	if !ownAgent(principal, open, now) {
+	if !ownAgent(principal, open, actor, now) {
 		return Open{}, refusal(crossing.MandateInvalid)
 	}
 	limit, disclosed, err := open.Amount()
@@ -102,16 +127,18 @@ func (r *Registry) judgeOpen(ctx context.Context, p *mandate.PresentedOpen, acto
 		OpenHash: open.OpenHash(), TokenHash: open.TokenHash(), SignedHash: open.SignedHash(),
 		PrincipalID: principal.ID, AgentID: open.Subject(),
 		Limit: limit, ExpiresAt: open.ExpiresAt(), Token: open.Token(), At: now,
+		SingleParty: open.Counterparties().IsSilent(), By: actor,
 	}, nil
 }
 
 // ownAgent reports whether the Open is for an agent of the principal and, unless it
-// leaves closing to humans (CL-2), for that agent's registered key.
-func ownAgent(principal mandate.Principal, open *mandate.Open, now time.Time) bool {
+// leaves closing to humans (CL-2), for that agent's registered key. A service that an
+// issuer is listed for is the principal's by that list.
+func ownAgent(principal mandate.Principal, open *mandate.Open, actor Actor, now time.Time) bool {
 	if key, bound := open.ConfirmationKey(); bound {
 		return principal.HasAgent(open.Subject(), key, now)
 	}
-	return slices.ContainsFunc(principal.Agents, func(a mandate.Agent) bool { return a.ID == open.Subject() })
+	return actor.Role == api.RoleIssuer || slices.ContainsFunc(principal.Agents, func(a mandate.Agent) bool { return a.ID == open.Subject() })
 }
 
 func (o Open) registration() mandate.Registration {

@@ -1,9 +1,9 @@
 // Package registry is the Registration Authority: it knows the principals, registers
-// their mandates, books what is drawn from an Open, and spends Closeds.
+// their mandates, books what is drawn and consumed of an Open, and spends Closeds.
 //
 // It implements the RA's half of the Governed Crossing specification: §3.7.2's effector
-// rules (GC-072 … GC-082), draws and spending (M-4a, M-4b, GC-190 … GC-196), the
-// re-read of §5.4 (GC-301, GC-302) and the resolution of issuers (§4.1.5), by the
+// rules (GC-072 … GC-082), draws, units and spending (M-4, M-4a, M-4b, GC-190 … GC-199),
+// the re-read of §5.4 (GC-301, GC-302) and the resolution of issuers (§4.1.5), by the
 // decisions R1 … R6, M3 … M6 and S3.
 //
 // A mandate is known by digests of its exact bytes and by nothing else. A Closed goes
@@ -19,15 +19,28 @@
 //	{"at":1786000000,"crossing_id":"7f3c…","effector":"urn:anax:principal:b",
 //	 "initiator_token_sha256":"<64 hex>","responder_token_sha256":"<64 hex>","state":"held"}
 //
-// Nothing that was drawn or held ever returns (release mode "none": GC-196, GC-198).
+// An effector may also consume units of an Open, one act at a time and before the act:
+// draws and units share the Open's one counter (AG-21). An Open that names counterparties
+// is shown to them at P1, so that holding it proves nothing there: only the effector of
+// its own principal consumes units of it. One that names none is for whoever holds its
+// registered bytes.
+//
+// A service issuer registers Opens for the subjects on its list, which the operator
+// keeps. No effector spends a mandate of such a subject: SERVICE_HELD_MANDATE, before
+// anything else is asked of it (§3.7.2 rule 2, AG-24).
+//
+// Nothing that was drawn, held or consumed ever returns (release mode "none": GC-196,
+// GC-198). A loss that the RA learns of is logged as mandate_unit_burned (GC-199).
 //
 // Refusals are [*api.Error] values with a name of §3.7.4 or an api.Code constant. One
 // that no later call can undo carries a signed final refusal of the triple: a mandate
 // that is revoked, expired on the RA's clock, consumed under another triple, or no pair
 // with the other. Refused, among more: bytes that were never registered, which cannot
 // be told from bytes that were changed (GC-075); a high-S signature (M3); a draw above
-// what is left (GC-192); a credential on a route of another role (GC-080 … GC-082). Any
-// other error is a fault of the store or the signer: nothing was decided.
+// what is left (GC-192); a credential on a route of another role (GC-080 … GC-082). A
+// suspended principal has no credential and no key, and no mandate of its is registered,
+// held or consumed until it is reinstated. Any other error is a fault of the store or the
+// signer: nothing was decided.
 //
 // Expiry is judged on Config.Now. An operator who sets that clock back lets a mandate
 // that was refused as expired live again.
@@ -47,6 +60,8 @@ import (
 	"github.com/bindery/bindery/commitment"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/limit"
+	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
 
@@ -68,13 +83,15 @@ type Config struct {
 	// StatusLifetime bounds the use of a signed status; 0 is DefaultStatusLifetime.
 	StatusLifetime time.Duration
 	VAURL          string       // where the operator's Verification Authority answers; told to those who enrol
+	RateLimit      Rate         // of requests without a credential, by remote address
 	Log            *slog.Logger // nil: no log. Never sees a token, a limit or a clearance_id
 }
 
 // A Registry is a Registration Authority. Its methods may be called concurrently.
 type Registry struct {
-	cfg Config
-	log *slog.Logger
+	cfg     Config
+	log     *slog.Logger
+	limiter limiter
 }
 
 // New checks cfg and returns the Registry.
@@ -89,6 +106,9 @@ func New(cfg Config) (*Registry, error) {
 	case cfg.StatusLifetime < 0:
 		return nil, errors.New("registry: negative status lifetime")
 	}
+	if err := cfg.RateLimit.Check(); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
 	if cfg.StatusLifetime == 0 {
 		cfg.StatusLifetime = DefaultStatusLifetime
 	}
@@ -99,7 +119,7 @@ func New(cfg Config) (*Registry, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Registry{cfg: cfg, log: log}, nil
+	return &Registry{cfg: cfg, log: log, limiter: limiter{buckets: limit.New(cfg.RateLimit)}}, nil
 }
 
 // JWKS is the RA's public key as a JWK Set (GC-207).
@@ -110,6 +130,9 @@ type Actor struct {
 	Role        string // an api.Role constant
 	PrincipalID string
 	AgentID     string // for api.RoleAgent alone
+	// Issuer is the hash of the credential, for api.RoleIssuer alone: it names the list of
+	// subjects that the issuer may issue for.
+	Issuer jcs.Hex256
 }
 
 // Authenticate finds whom credential speaks for. No credential, an unknown one, a

@@ -18,11 +18,12 @@ import (
 // the triple for that effector: the same call gets the stored receipt, even when the
 // triple is spent or a mandate revoked since.
 //
-// Refusals: ROLE_MISMATCH; MANDATE_INVALID when a token is unknown; MAGNITUDE_EXHAUSTED
-// when one is consumed under another triple, or this triple by another effector;
-// MANDATE_PARTY_MISMATCH when the two do not name each other and the crossing, or the
-// effector is not the responder's; MANDATE_REVOKED; MANDATE_EXPIRED. What no later call
-// can undo carries the signed final refusal in Receipt.
+// Refusals: ROLE_MISMATCH; MANDATE_INVALID when a token is unknown or a principal
+// suspended; SERVICE_HELD_MANDATE when a registered issuer may issue for the agent of one
+// (§3.7.2 rule 2); MAGNITUDE_EXHAUSTED when one is consumed under another triple, or this
+// triple by another effector; MANDATE_PARTY_MISMATCH when the two do not name each other
+// and the crossing, or the effector is not the responder's; MANDATE_REVOKED;
+// MANDATE_EXPIRED. What no later call can undo carries the signed final refusal in Receipt.
 func (r *Registry) Hold(ctx context.Context, actor Actor, req api.Hold) (receipt string, err error) {
 	if err := actor.require(api.RoleEffector); err != nil {
 		return "", err
@@ -66,7 +67,8 @@ func (r *Registry) Confirmation(_ context.Context, actor Actor, triple mandate.T
 // Refusals: ROLE_MISMATCH; MAGNITUDE_EXHAUSTED when the triple is not held by this
 // effector; MANDATE_REVOKED and MANDATE_EXPIRED, of a Closed or its Open: both Closeds
 // stay consumed (WC-10). What no later call can undo carries the signed final refusal
-// in Receipt, with the flags that say which token is consumed under this crossing_id.
+// in Receipt, with the flags that say which token is consumed under this crossing_id, and
+// is logged as mandate_unit_burned (GC-199).
 func (r *Registry) Confirm(ctx context.Context, actor Actor, triple mandate.Triple) (receipt string, err error) {
 	if err := actor.require(api.RoleEffector); err != nil {
 		return "", err
@@ -79,6 +81,9 @@ func (r *Registry) Confirm(ctx context.Context, actor Actor, triple mandate.Trip
 		return "", err
 	}
 	receipt, err = r.cfg.Store.Confirm(ctx, Confirmation{Triple: triple, Effector: actor.PrincipalID, Receipt: receipt, At: now})
+	if errors.Is(err, ErrRevoked) || errors.Is(err, ErrExpired) {
+		r.log.WarnContext(ctx, logBurned, "effector", actor.PrincipalID, "crossing_id", triple.CrossingID)
+	}
 	if err != nil {
 		return "", r.refuse(ctx, triple, err)
 	}
@@ -140,6 +145,10 @@ func verdict(err error) (name crossing.Name, final bool) {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return crossing.MandateInvalid, false // it may be registered yet
+	case errors.Is(err, ErrSuspended):
+		return crossing.MandateInvalid, false // it may be reinstated
+	case errors.Is(err, ErrServiceHeld):
+		return crossing.ServiceHeldMandate, true // no subject is ever taken off a list
 	case errors.Is(err, ErrConsumed):
 		return crossing.MagnitudeExhausted, true
 	case errors.Is(err, ErrForeign), errors.Is(err, ErrNotHeld):

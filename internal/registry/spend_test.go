@@ -46,7 +46,7 @@ func (w *world) undecided(what string, err error, name crossing.Name) {
 	}
 }
 
-// covers GC-072, GC-193, GC-194, GC-195
+// covers GC-194, GC-195
 func TestHoldAndConfirm(t *testing.T) {
 	w := newWorld(t)
 	ctx, d := t.Context(), w.deal(irreversible(1))
@@ -187,7 +187,9 @@ func TestHoldPair(t *testing.T) {
 	refused(t, "crossing id", err, api.CodeMalformed)
 }
 
-// covers GC-139, GC-198, GC-301, GC-302, GC-303
+// TestRevokedBetweenHoldAndConfirm is the RA's half of WC-10.
+//
+// covers GC-139, GC-198
 func TestRevokedBetweenHoldAndConfirm(t *testing.T) {
 	for what, choose := range map[string]func(deal, *world) (*party, jcs.Hex256){
 		"initiator's closed": func(d deal, w *world) (*party, jcs.Hex256) { return w.a, jcs.HexOf([]byte(d.hold.InitiatorClosed)) },
@@ -232,7 +234,6 @@ func TestRevokedAndExpiredBeforeHold(t *testing.T) {
 	w.final("expired", err, crossing.MandateExpired, d.hold.Triple(), false, false)
 }
 
-// covers GC-293
 func TestExpiredBetweenHoldAndConfirm(t *testing.T) {
 	w := newWorld(t)
 	ctx, d := t.Context(), w.deal(irreversible(1))

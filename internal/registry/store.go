@@ -7,6 +7,7 @@ import (
 
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/commitment"
+	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -24,6 +25,12 @@ var (
 	ErrConsumed     = errors.New("registry: mandate consumed under another triple")
 	ErrForeign      = errors.New("registry: triple held by another effector")
 	ErrNotHeld      = errors.New("registry: triple not held")
+	ErrServiceHeld  = errors.New("registry: mandate's subject is a registered issuer's")
+	ErrSuspended    = errors.New("registry: principal suspended")
+	ErrNotOwn       = errors.New("registry: effector is not of the mandate's principal")
+	ErrClass        = errors.New("registry: class above the mandate's")
+	ErrCurrency     = errors.New("registry: currency is not the mandate's")
+	ErrFull         = errors.New("registry: as many as one may have")
 )
 
 // A Store keeps a Registration Authority's state. Implementations must pass
@@ -36,8 +43,11 @@ var (
 // resolution of one millisecond. All methods may be called concurrently.
 type Store interface {
 	Directory
+	Issuers
 	Mandates
+	Units
 	Holds
+	Journal
 }
 
 // A Directory keeps principals and what belongs to them.
@@ -55,6 +65,17 @@ type Directory interface {
 	Actor(ctx context.Context, credential jcs.Hex256) (Actor, error)
 	// Principal returns what is registered, with At and Expires zero. ErrNotFound.
 	Principal(ctx context.Context, principalID string) (mandate.Principal, error)
+	// Add stores what an Addition lists and does not stand there yet; if nothing is new,
+	// it writes nothing. ErrNotFound: no such principal, or a credential's agent is not
+	// its. ErrExists: a key, agent or credential is there with another use or owner, or a
+	// credential was withdrawn. ErrFull: the principal's record would become longer than
+	// it may be.
+	Add(ctx context.Context, a Addition) error
+	// SetStatus suspends or reinstates a principal. ErrNotFound.
+	SetStatus(ctx context.Context, s StatusChange) error
+	// Withdraw ends a credential for ever. ErrNotFound: unknown, or not of w.PrincipalID,
+	// or an operator's where w.PrincipalID is not "".
+	Withdraw(ctx context.Context, w Withdrawal) error
 }
 
 // An Enrolment is all that one enrolment writes.
@@ -67,11 +88,70 @@ type Enrolment struct {
 	Credentials []api.Credential
 }
 
+// An Addition is what a principal gets in addition to its Enrolment.
+type Addition struct {
+	PrincipalID string
+	Keys        []jose.Key
+	Agents      []mandate.Agent
+	Humans      []mandate.Human
+	Credentials []api.Credential
+	By          Actor // for the audit row
+	At          time.Time
+}
+
+// What one principal may have in all. Its record lists keys, agents and humans, and with
+// the longest names it is still one that package mandate signs.
+const (
+	MaxKeys        = 32
+	MaxAgents      = 128
+	MaxHumans      = 128
+	MaxCredentials = 1024 // withdrawn ones included
+	MaxSubjects    = 1024 // of one issuer
+)
+
+// A StatusChange suspends a principal or reinstates it.
+type StatusChange struct {
+	PrincipalID string
+	Active      bool
+	By          Actor // for the audit row
+	At          time.Time
+}
+
+// A Withdrawal ends a credential.
+type Withdrawal struct {
+	Credential  jcs.Hex256
+	PrincipalID string // whose credential it must be; "" for anyone's
+	By          Actor  // for the audit row
+	At          time.Time
+}
+
+// Issuers keeps which subjects service issuers may issue for (§3.7.2 rule 2, AG-24). A
+// subject is never taken off again.
+type Issuers interface {
+	// AddIssuer makes i.Credential an issuer's, unless it is that already, and lists the
+	// subjects that are not listed yet; if nothing is new, it writes nothing. ErrNotFound:
+	// no such principal. ErrExists: the credential has another role or owner, or was
+	// withdrawn. ErrFull: the issuer would have more than MaxSubjects.
+	AddIssuer(ctx context.Context, i Issuer) error
+	// MayIssue reports whether the credential is an issuer's that is not withdrawn, and
+	// the subject on its list.
+	MayIssue(ctx context.Context, credential jcs.Hex256, subject string) (bool, error)
+}
+
+// An Issuer is a service issuer with subjects that it may issue for.
+type Issuer struct {
+	PrincipalID string
+	Credential  jcs.Hex256
+	Subjects    []string
+	By          Actor // for the audit row
+	At          time.Time
+}
+
 // Mandates keeps what is registered.
 type Mandates interface {
 	// AddOpen stores an Open. An Open with the same TokenHash and PrincipalID is the
 	// same Open: its stored receipt is returned. ErrExists: one of the three hashes is
-	// known otherwise.
+	// known otherwise. ErrSuspended: the principal.
 	AddOpen(ctx context.Context, o Open) (receipt string, err error)
 	// FindOpen returns an Open by its open_mandate_hash. ErrNotFound.
 	FindOpen(ctx context.Context, hash jcs.Hex256) (Open, error)
@@ -80,7 +160,7 @@ type Mandates interface {
 	// its stored receipt is returned and nothing is booked. ErrExists: one of the two
 	// hashes is known otherwise. ErrNotFound: no such Open. ErrRevoked, ErrExpired: the
 	// Open. ErrExhausted: drawn + Draw would exceed the Open's limit; the limit 0 of an
-	// Open of class observe is no limit (M-5).
+	// Open of class observe is no limit (M-5). ErrSuspended: the principal.
 	AddClosed(ctx context.Context, c Closed) (receipt string, err error)
 	// FindClosed returns a Closed by its token_sha256. ErrNotFound.
 	FindClosed(ctx context.Context, hash jcs.Hex256) (Closed, error)
@@ -88,8 +168,8 @@ type Mandates interface {
 	// keeps its first time. ErrNotFound: unknown, or not of r.PrincipalID.
 	Revoke(ctx context.Context, r Revocation) (before string, at time.Time, err error)
 	// Active reports whether the mandate that either of its hashes names is registered,
-	// not revoked, not expired at the given time and, if a Closed, not consumed and its
-	// Open not revoked. What is unknown is not active.
+	// not revoked, not expired at the given time, its principal not suspended and, if a
+	// Closed, not consumed and its Open not revoked. What is unknown is not active.
 	Active(ctx context.Context, hash jcs.Hex256, at time.Time) (bool, error)
 }
 
@@ -102,6 +182,10 @@ type Open struct {
 	Token                           string // with the disclosure of the limit
 	Receipt                         string
 	At                              time.Time
+
+	// What follows is not read back.
+	SingleParty bool  // it names no counterparties, so it is never shown to one (CL-3)
+	By          Actor // who registers it, for the audit row
 }
 
 // A Closed is a registered Closed.
@@ -125,6 +209,51 @@ type Revocation struct {
 	At          time.Time
 }
 
+// Units keeps what is consumed of Opens without a counterparty (AG-21). Units and draws
+// share the one counter of an Open.
+type Units interface {
+	// Consume adds c.Units to what is drawn from the Open that c.Token is the SHA-256 of,
+	// and stores c.Answer, or does neither. The same c.Request under this RequestID of
+	// this Effector gets its stored answer, whatever has happened since. Else, asked in
+	// this order: ErrExists, the RequestID is another request's; ErrNotFound;
+	// ErrServiceHeld, the Open's agent is on an issuer's list; ErrNotOwn, the Open has
+	// counterparties and the effector is not of its principal; ErrExpired, at c.At;
+	// ErrClass; ErrCurrency; ErrRevoked; ErrSuspended, the Open's principal or the
+	// effector's; ErrExhausted, drawn + Units would exceed the limit; the limit 0 of an
+	// Open of class observe is no limit (M-5).
+	Consume(ctx context.Context, c Consumption) (answer []byte, err error)
+	// Burn marks units as lost to an act that failed, and returns nothing to the Open.
+	// first is false when they were marked before. ErrNotFound: this effector has
+	// consumed nothing under this RequestID.
+	Burn(ctx context.Context, b Burn) (units commitment.Magnitude, first bool, err error)
+}
+
+// A Consumption asks for units of an Open.
+type Consumption struct {
+	Effector  string     // principal of the effector
+	RequestID string     // the effector's name for the attempt
+	Request   jcs.Hex256 // hash of the request's bytes
+	Token     jcs.Hex256 // SHA-256 of the presented bytes
+	Class     commitment.Class
+	Units     commitment.Magnitude // at least 1
+	Currency  commitment.Currency
+	Answer    []byte
+	At        time.Time
+}
+
+// A Burn reports units as lost.
+type Burn struct {
+	Effector  string
+	RequestID string
+	At        time.Time
+}
+
+// Journal is the audit rows, which the other methods write.
+type Journal interface {
+	// AuditRows returns at most limit rows with an ID below before, the highest first.
+	AuditRows(ctx context.Context, before int64, limit int) ([]api.AuditRow, error)
+}
+
 // Holds keeps what is consumed (design R3). A triple's row decides; no word of an
 // effector does.
 type Holds interface {
@@ -132,9 +261,10 @@ type Holds interface {
 	// h.Effector holds already, or has confirmed, gets its stored held receipt, whatever
 	// has happened since; one that was released gets its final receipt. Else, asked in
 	// this order: ErrNotFound, a token is unknown; ErrForeign, the triple is another
-	// effector's; ErrConsumed, a token is consumed; ErrMismatch, the two do not name
-	// each other, the chain and the crossing; ErrNotResponder; ErrRevoked, a Closed or
-	// its Open; ErrExpired, at h.At.
+	// effector's; ErrServiceHeld, the agent of one is on an issuer's list; ErrConsumed, a
+	// token is consumed; ErrMismatch, the two do not name each other, the chain and the
+	// crossing; ErrNotResponder; ErrRevoked, a Closed or its Open; ErrExpired, at h.At;
+	// ErrSuspended, the principal of one.
 	Hold(ctx context.Context, h Hold) (receipt string, err error)
 	// Confirm turns a held triple spent and stores receipt. A triple that is decided
 	// gets its stored final receipt. Else: ErrConsumed, a token is consumed under another

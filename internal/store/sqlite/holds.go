@@ -49,6 +49,8 @@ func (r *Registry) Hold(ctx context.Context, h registry.Hold) (receipt string, e
 // holdable judges two Closeds that no row holds under this triple.
 func holdable(h registry.Hold, initiator, responder closed) error {
 	switch {
+	case initiator.serviceHeld || responder.serviceHeld:
+		return registry.ErrServiceHeld
 	case initiator.state != "active" || responder.state != "active":
 		return registry.ErrConsumed
 	case !initiator.pairs(responder) || initiator.crossingID != h.CrossingID || responder.crossingID != h.CrossingID:
@@ -56,7 +58,14 @@ func holdable(h registry.Hold, initiator, responder closed) error {
 	case responder.principalID != h.Effector:
 		return registry.ErrNotResponder
 	}
-	return standing(h.At, initiator, responder)
+	if err := standing(h.At, initiator, responder); err != nil {
+		return err
+	}
+	// Last, since it may pass: what is revoked or expired is so for good.
+	if initiator.suspended || responder.suspended {
+		return registry.ErrSuspended
+	}
+	return nil
 }
 
 // standing is what §5.4 reads again at the commit: neither was revoked, neither expired.
@@ -98,14 +107,19 @@ type closed struct {
 	principalID, agent, counterparty, chainID, crossingID, state string
 	expires                                                      int64
 	revoked                                                      bool // it or its Open
+	suspended                                                    bool // its principal
+	serviceHeld                                                  bool // its agent is on an issuer's list
 }
 
 func closedRow(t *tx, token jcs.Hex256) (c closed, err error) {
 	err = t.row(
 		`SELECT c.principal_id, c.agent_id, c.counterparty_agent, c.chain_id, c.crossing_id, c.state, c.expires_at,
-		   coalesce(c.revoked_at, o.revoked_at) IS NOT NULL
-		 FROM closeds c JOIN opens o USING (open_mandate_hash) WHERE c.token_sha256 = ?`, token).
-		Scan(&c.principalID, &c.agent, &c.counterparty, &c.chainID, &c.crossingID, &c.state, &c.expires, &c.revoked)
+		   coalesce(c.revoked_at, o.revoked_at) IS NOT NULL, p.status <> 'active',
+		   EXISTS (SELECT 1 FROM issuer_subjects WHERE subject = c.agent_id)
+		 FROM closeds c JOIN opens o USING (open_mandate_hash) JOIN principals p ON p.principal_id = c.principal_id
+		 WHERE c.token_sha256 = ?`, token).
+		Scan(&c.principalID, &c.agent, &c.counterparty, &c.chainID, &c.crossingID, &c.state, &c.expires,
+			&c.revoked, &c.suspended, &c.serviceHeld)
 	return c, notFound(err)
 }
 

@@ -17,11 +17,11 @@ func (r *Registry) AddOpen(ctx context.Context, o registry.Open) (receipt string
 	err = r.db.update(ctx, func(t *tx) error {
 		n, err := t.changed(
 			`INSERT INTO opens (open_mandate_hash, token_sha256, signed_sha256, principal_id, agent_id,
-			   class, magnitude_limit, currency, expires_at, token, receipt, registered_at)
-			 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			   class, magnitude_limit, currency, expires_at, token, receipt, registered_at, single_party)
+			 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			o.OpenHash, o.TokenHash, o.SignedHash, o.PrincipalID, o.AgentID,
 			o.Limit.Class.String(), int64(o.Limit.Magnitude), nullable(string(o.Limit.Currency)),
-			o.ExpiresAt.UnixMilli(), o.Token, o.Receipt, o.At.UnixMilli())
+			o.ExpiresAt.UnixMilli(), o.Token, o.Receipt, o.At.UnixMilli(), o.SingleParty)
 		if err != nil {
 			return err
 		}
@@ -30,9 +30,11 @@ func (r *Registry) AddOpen(ctx context.Context, o registry.Open) (receipt string
 				Scan(&receipt)
 			return orExists(err)
 		}
+		if err := unsuspended(t, o.PrincipalID); err != nil {
+			return err
+		}
 		receipt = o.Receipt
-		by := registry.Actor{Role: api.RolePrincipal, PrincipalID: o.PrincipalID}
-		return audit(t, o.At, by, "register_open", string(o.OpenHash), "registered")
+		return audit(t, o.At, o.By, "register_open", string(o.OpenHash), "registered")
 	})
 	if err != nil {
 		return "", err
@@ -77,7 +79,10 @@ func (r *Registry) AddClosed(ctx context.Context, c registry.Closed) (receipt st
 		if receipt, known, err = knownClosed(t, c); known || err != nil {
 			return err
 		}
-		if err := book(t, c); err != nil {
+		if err := book(t, c.OpenHash, c.Draw, c.At); err != nil {
+			return err
+		}
+		if err := unsuspended(t, c.PrincipalID); err != nil {
 			return err
 		}
 		receipt = c.Receipt
@@ -118,19 +123,20 @@ func knownClosed(t *tx, c registry.Closed) (receipt string, known bool, err erro
 	return receipt, true, nil
 }
 
-// book adds the draw to what is drawn from the Open, unless the Open's limit, revocation
-// or expiry is against it: one statement decides (GC-192, GC-208).
-func book(t *tx, c registry.Closed) error {
+// book adds a draw or units to what is drawn from the Open, unless the Open's limit,
+// revocation or expiry is against it: one statement decides (GC-192, GC-208). Where there
+// is no limit the sum stops at the largest magnitude.
+func book(t *tx, open jcs.Hex256, draw commitment.Magnitude, at time.Time) error {
 	n, err := t.changed(
-		`UPDATE opens SET drawn = drawn + ?1
+		`UPDATE opens SET drawn = min(drawn + ?1, 9007199254740991)
 		 WHERE open_mandate_hash = ?2 AND revoked_at IS NULL AND expires_at > ?3
 		   AND (drawn + ?1 <= magnitude_limit OR (class = 'observe' AND magnitude_limit = 0))`,
-		int64(c.Draw), c.OpenHash, c.At.UnixMilli())
+		int64(draw), open, at.UnixMilli())
 	if err != nil || n == 1 {
 		return err
 	}
 	var revoked, expired bool
-	err = t.row("SELECT revoked_at IS NOT NULL, expires_at <= ? FROM opens WHERE open_mandate_hash = ?", c.At.UnixMilli(), c.OpenHash).
+	err = t.row("SELECT revoked_at IS NOT NULL, expires_at <= ? FROM opens WHERE open_mandate_hash = ?", at.UnixMilli(), open).
 		Scan(&revoked, &expired)
 	switch {
 	case err != nil:
@@ -141,6 +147,16 @@ func book(t *tx, c registry.Closed) error {
 		return registry.ErrRevoked
 	}
 	return registry.ErrExhausted
+}
+
+// unsuspended refuses for a principal that is suspended or unknown.
+func unsuspended(t *tx, principalID string) error {
+	var active bool
+	err := t.row("SELECT EXISTS (SELECT 1 FROM principals WHERE principal_id = ? AND status = 'active')", principalID).Scan(&active)
+	if err == nil && !active {
+		return registry.ErrSuspended
+	}
+	return err
 }
 
 // FindClosed implements [registry.Mandates].
@@ -163,11 +179,14 @@ func (r *Registry) FindClosed(ctx context.Context, hash jcs.Hex256) (registry.Cl
 // Active implements [registry.Mandates].
 func (r *Registry) Active(ctx context.Context, hash jcs.Hex256, at time.Time) (active bool, err error) {
 	err = r.db.view(ctx).row(
-		`SELECT EXISTS (SELECT 1 FROM opens
-		     WHERE (open_mandate_hash = ?1 OR token_sha256 = ?1) AND revoked_at IS NULL AND expires_at > ?2)
+		`SELECT EXISTS (SELECT 1 FROM opens JOIN principals USING (principal_id)
+		     WHERE (open_mandate_hash = ?1 OR token_sha256 = ?1) AND revoked_at IS NULL AND expires_at > ?2
+		       AND status = 'active')
 		   OR EXISTS (SELECT 1 FROM closeds c JOIN opens o USING (open_mandate_hash)
+		       JOIN principals p ON p.principal_id = c.principal_id
 		     WHERE c.token_sha256 = ?1 AND c.state = 'active'
-		       AND c.revoked_at IS NULL AND o.revoked_at IS NULL AND c.expires_at > ?2)`, hash, at.UnixMilli()).
+		       AND c.revoked_at IS NULL AND o.revoked_at IS NULL AND c.expires_at > ?2
+		       AND p.status = 'active')`, hash, at.UnixMilli()).
 		Scan(&active)
 	return active, err
 }

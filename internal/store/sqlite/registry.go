@@ -53,12 +53,12 @@ func (r *Registry) Enrol(ctx context.Context, e registry.Enrolment) (answer []by
 			return err
 		}
 		for _, c := range e.Credentials {
-			err := insertOr(registry.ErrExists, t,
-				`INSERT INTO credentials (credential_sha256, role, principal_id, agent_id, created_at)
-				 VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				c.Hash, c.Role, e.Principal.ID, nullable(c.AgentID), e.At.UnixMilli())
+			n, err := insertCredential(t, e.Principal.ID, c, e.At)
 			if err != nil {
 				return err
+			}
+			if n == 0 {
+				return registry.ErrExists
 			}
 		}
 		by := registry.Actor{Role: api.RolePrincipal, PrincipalID: e.Principal.ID}
@@ -104,28 +104,51 @@ func insertPrincipal(t *tx, e registry.Enrolment) error {
 	if err != nil {
 		return err
 	}
-	insert := func(use, subject string, key jose.Key) error {
-		return insertOr(registry.ErrExists, t,
-			`INSERT INTO principal_keys (kid, principal_id, use, subject, jwk, created_at)
-			 VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			key.ID, p.ID, use, subject, key.JWK(), e.At.UnixMilli())
-	}
-	for _, key := range p.Keys {
-		if err := insert(keyOfPrincipal, p.ID, key); err != nil {
+	for _, k := range keyRows(p.ID, p.Keys, p.Agents, p.Humans) {
+		n, err := insertKey(t, p.ID, k, e.At)
+		if err != nil {
 			return err
 		}
-	}
-	for _, agent := range p.Agents {
-		if err := insert(keyOfAgent, agent.ID, agent.Key); err != nil {
-			return err
-		}
-	}
-	for _, human := range p.Humans {
-		if err := insert(keyOfHuman, human.ID, human.Key); err != nil {
-			return err
+		if n == 0 {
+			return registry.ErrExists
 		}
 	}
 	return nil
+}
+
+// A keyRow is one key with what it is for.
+type keyRow struct {
+	use, subject string
+	key          jose.Key
+}
+
+func keyRows(principalID string, keys []jose.Key, agents []mandate.Agent, humans []mandate.Human) (rows []keyRow) {
+	for _, key := range keys {
+		rows = append(rows, keyRow{keyOfPrincipal, principalID, key})
+	}
+	for _, agent := range agents {
+		rows = append(rows, keyRow{keyOfAgent, agent.ID, agent.Key})
+	}
+	for _, human := range humans {
+		rows = append(rows, keyRow{keyOfHuman, human.ID, human.Key})
+	}
+	return rows
+}
+
+// insertKey writes a key unless its name, or the agent, is there already.
+func insertKey(t *tx, principalID string, k keyRow, at time.Time) (written int64, err error) {
+	return t.changed(
+		`INSERT INTO principal_keys (kid, principal_id, use, subject, jwk, created_at)
+		 VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		k.key.ID, principalID, k.use, k.subject, k.key.JWK(), at.UnixMilli())
+}
+
+// insertCredential writes a credential unless it is there already.
+func insertCredential(t *tx, principalID string, c api.Credential, at time.Time) (written int64, err error) {
+	return t.changed(
+		`INSERT INTO credentials (credential_sha256, role, principal_id, agent_id, created_at)
+		 VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		c.Hash, c.Role, principalID, nullable(c.AgentID), at.UnixMilli())
 }
 
 // Actor implements [registry.Directory].
@@ -136,6 +159,9 @@ func (r *Registry) Actor(ctx context.Context, credential jcs.Hex256) (registry.A
 		 FROM credentials c JOIN principals p USING (principal_id)
 		 WHERE c.credential_sha256 = ? AND c.revoked_at IS NULL AND p.status = 'active'`, credential).
 		Scan(&a.Role, &a.PrincipalID, &a.AgentID)
+	if a.Role == api.RoleIssuer {
+		a.Issuer = credential
+	}
 	return a, notFound(err)
 }
 
@@ -150,7 +176,7 @@ func (r *Registry) Principal(ctx context.Context, principalID string) (mandate.P
 	if err != nil {
 		return mandate.Principal{}, notFound(err)
 	}
-	// Keys are written once, with their principal: the two reads see the same ones.
+	// Keys are only ever added: what a change between the two reads adds may be seen.
 	rows, err := t.rows("SELECT use, subject, jwk FROM principal_keys WHERE principal_id = ? ORDER BY rowid", principalID)
 	if err != nil {
 		return mandate.Principal{}, err

@@ -12,7 +12,7 @@ import (
 	"github.com/bindery/bindery/jcs"
 )
 
-// covers GC-073, GC-139, GC-192, GC-195, GC-208, GC-301, GC-302
+// covers GC-073, GC-076, GC-082, GC-191, GC-192, GC-194, GC-195, GC-208, GC-301
 func TestRegistryStore(t *testing.T) {
 	storetest.Registry(t, func(t *testing.T) registry.Store {
 		db, _ := openAuthority(t)

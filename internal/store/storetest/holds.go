@@ -369,7 +369,7 @@ func (m *model) before() string {
 	return api.BeforeActive
 }
 
-// covers GC-139, GC-195, GC-196, GC-302
+// covers GC-195
 //
 // registryInterleavings runs every sequence of three steps, and every one of three steps
 // with a confirm after a hold, against the model.

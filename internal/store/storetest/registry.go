@@ -90,7 +90,6 @@ func enrolled(t *testing.T, s registry.Store) {
 	}
 }
 
-// covers GC-082
 func registryCodes(t *testing.T, s registry.Store) {
 	ctx := t.Context()
 	code, expires := hash("code"), registryStart.Add(time.Hour)
@@ -145,6 +144,7 @@ func registryCodeRace(t *testing.T, s registry.Store) {
 	}
 }
 
+// covers GC-082
 func registryConflicts(t *testing.T, s registry.Store) {
 	ctx := t.Context()
 	first := enrolment(t, partyA, agentA, api.RoleEffector)
@@ -297,7 +297,7 @@ func registryCloseds(t *testing.T, s registry.Store) {
 	want(t, "the rest", err, nil)
 }
 
-// covers GC-181, GC-191, GC-192
+// covers GC-191, GC-192
 func registryDraws(t *testing.T, s registry.Store) {
 	ctx := t.Context()
 	enrolled(t, s)

@@ -1,0 +1,207 @@
+package cli_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/chain"
+	"github.com/bindery/bindery/jcs"
+)
+
+// inspect looks into both databases and asks the authority: whatever has happened on
+// the way, one crossing is one seal, one anchor and one position a party, and one spent
+// hold over two consumed Closeds.
+func (w *world) inspect(t *testing.T, id string, report []byte) {
+	t.Helper()
+	var r struct {
+		SealID    string `json:"seal_id"`
+		JointSeal string `json:"joint_seal"`
+		Initiator struct {
+			AgentID string `json:"agent_id"`
+			Seq     int64  `json:"chain_seq"`
+			Anchor  string `json:"anchor"`
+		} `json:"initiator"`
+		Responder struct {
+			AgentID string `json:"agent_id"`
+			Seq     int64  `json:"chain_seq"`
+			Anchor  string `json:"anchor"`
+		} `json:"responder"`
+	}
+	if err := json.Unmarshal(report, &r); err != nil {
+		t.Fatal(err)
+	}
+	a, b, va := ledger(t, w.a), ledger(t, w.b), ledger(t, w.va)
+	defer a.Close()
+	defer b.Close()
+	defer va.Close()
+	w.acknowledged(t, id, b)
+
+	for _, c := range []struct {
+		what  string
+		db    *sql.DB
+		query string
+		args  []any
+		want  int64
+	}{
+		{"seals", b, "SELECT count(*) FROM seals WHERE crossing_id = ? AND seal_id = ? AND joint_seal = ?", []any{id, r.SealID, r.JointSeal}, 1},
+		{"seals of all crossings", b, "SELECT count(*) FROM seals", nil, int64(w.committed)},
+		{"sealed attempts", b, "SELECT count(*) FROM attempts WHERE crossing_id = ? AND state = 'sealed'", []any{id}, 1},
+		{"other attempts", b, "SELECT count(*) FROM attempts WHERE state <> 'sealed'", nil, 0},
+		{"anchors of the responder", b, "SELECT count(*) FROM anchors WHERE crossing_id = ? AND joint_seal = ? AND anchor = ? AND chain_seq = ?", []any{id, r.JointSeal, r.Responder.Anchor, r.Responder.Seq}, 1},
+		{"anchors of the initiator", a, "SELECT count(*) FROM anchors WHERE crossing_id = ? AND joint_seal = ? AND anchor = ? AND chain_seq = ?", []any{id, r.JointSeal, r.Initiator.Anchor, r.Initiator.Seq}, 1},
+		{"Closeds of the crossing", b, "SELECT count(*) FROM closeds WHERE crossing_id = ?", []any{id}, 2},
+		{"consumed Closeds", b, "SELECT count(*) FROM closeds WHERE crossing_id = ? AND state = 'consumed'", []any{id}, 2},
+		{"holds", b, "SELECT count(*) FROM holds WHERE crossing_id = ?", []any{id}, 1},
+		{"spent holds", b, "SELECT count(*) FROM holds WHERE crossing_id = ? AND state = 'spent'", []any{id}, 1},
+		{"holds of all crossings", b, "SELECT count(*) FROM holds", nil, int64(w.committed)},
+		{"projections", va, "SELECT count(*) FROM projections WHERE crossing_id = ? AND seal_id = ?", []any{id, r.SealID}, 2},
+		{"refused publications", va, "SELECT count(*) FROM publication_refusals", nil, 0},
+		{"outbox rows of the initiator", a, "SELECT count(*) FROM outbox WHERE crossing_id = ? AND acknowledged_at IS NOT NULL", []any{id}, 1},
+		{"crossings of the initiator", a, "SELECT count(*) FROM crossings WHERE crossing_id = ? AND state = 'committed'", []any{id}, 1},
+		// What is drawn is what is registered, each once: a lost answer books nothing twice.
+		{"Opens with a wrong draw", b, `SELECT count(*) FROM opens WHERE drawn <> (SELECT coalesce(sum(magnitude_limit), 0) FROM closeds WHERE closeds.open_mandate_hash = opens.open_mandate_hash)`, nil, 0},
+	} {
+		var got int64
+		if err := c.db.QueryRow(c.query, c.args...).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s: %d, want %d", id, c.what, got, c.want)
+		}
+	}
+	for role, db := range map[string]*sql.DB{"initiator": a, "responder": b} {
+		var names string
+		if err := db.QueryRow("SELECT coalesce(group_concat(name || ' ' || failure_path || ' ' || detail, '; '), '') FROM refusals WHERE crossing_id = ?", id).Scan(&names); err != nil {
+			t.Fatal(err)
+		}
+		if names != "" {
+			t.Errorf("%s: the %s has refused it: %s", id, role, names)
+		}
+	}
+	w.chains(t, id, a, r.Initiator.AgentID, r.Responder.AgentID)
+	w.chains(t, id, b, r.Responder.AgentID, r.Initiator.AgentID)
+	w.resolves(t, id, r.SealID, r.JointSeal)
+}
+
+// acknowledged waits for the responder to know that the authority serves its projection.
+// The authority's answer may have been lost with either process; the initiator needs
+// only that it resolves, the responder asks again within its next sweep.
+func (w *world) acknowledged(t *testing.T, id string, b *sql.DB) {
+	t.Helper()
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		var all, done int
+		err := b.QueryRow("SELECT count(*), count(acknowledged_at) FROM outbox WHERE crossing_id = ?", id).Scan(&all, &done)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all == 1 && done == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%s: the responder has %d outbox rows, %d of them acknowledged", id, all, done)
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// chains walks a party's chain with the counterparty: contiguous from its genesis, every
+// anchor as computed again, one link a crossing, and the head after the last.
+func (w *world) chains(t *testing.T, id string, db *sql.DB, party, counterparty string) {
+	t.Helper()
+	rows, err := db.Query(`SELECT chain_seq, coalesce(prev_hash, ''), joint_seal, anchor, crossing_id FROM anchors
+		WHERE party = ? AND chain_id = ? ORDER BY chain_seq`, party, string(chain.ID(party, counterparty)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var links []chain.Link
+	head := chain.Genesis()
+	for rows.Next() {
+		var l chain.Link
+		if err := rows.Scan(&l.Seq, &l.Prev, &l.JointSeal, &l.Anchor, &l.CrossingID); err != nil {
+			t.Fatal(err)
+		}
+		if l.Position != head || l.Anchor != head.Anchor(l.JointSeal) {
+			t.Errorf("%s: %s has a broken link at %d", id, party, l.Seq)
+		}
+		head = head.Next(l.JointSeal)
+		links = append(links, l)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := chain.Verify(links); err != nil {
+		t.Errorf("%s: the chain of %s: %v", id, party, err)
+	}
+	if len(links) != w.committed {
+		t.Errorf("%s: %s has %d links for %d crossings", id, party, len(links), w.committed)
+	}
+	var next int64
+	var anchor jcs.Hex256
+	if err := db.QueryRow("SELECT next_seq, anchor FROM chain_heads WHERE party = ? AND chain_id = ?", party, string(chain.ID(party, counterparty))).Scan(&next, &anchor); err != nil {
+		t.Fatal(err)
+	}
+	if next != head.Seq || anchor != head.Prev {
+		t.Errorf("%s: the head of %s is not after its last link", id, party)
+	}
+	var all int
+	if err := db.QueryRow("SELECT count(*) FROM anchors").Scan(&all); err != nil {
+		t.Fatal(err)
+	}
+	if all != len(links) {
+		t.Errorf("%s: %d anchors stand beside the chain", id, all-len(links))
+	}
+}
+
+// resolves asks the authority for either identifier.
+func (w *world) resolves(t *testing.T, id, sealID, jointSeal string) {
+	t.Helper()
+	for _, name := range []string{id, sealID} {
+		v := w.asked(t, name)
+		for _, check := range []string{"resolves", "chain_consistent", "basis_present", "not_superseded", "chain_position_valid"} {
+			if v.Checks[check] != true {
+				t.Errorf("%s: the authority says of %s: %v", id, check, v.Checks[check])
+			}
+		}
+		if v.SealID != sealID || v.Seal != jointSeal {
+			t.Errorf("%s: the authority holds the seal %s %s", id, v.SealID, v.Seal)
+		}
+	}
+}
+
+// A verdict is what the authority tells anyone.
+type verdict struct {
+	SealID string         `json:"seal_id"`
+	Seal   string         `json:"seal"`
+	Checks map[string]any `json:"checks"`
+}
+
+func (w *world) asked(t *testing.T, identifier string) (v verdict) {
+	t.Helper()
+	resp, err := http.Get("http://" + w.vaAddr + "/?id=" + url.QueryEscape(identifier))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// ledger opens a directory's database for reading alone.
+func ledger(t *testing.T, dir string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "bindery.db")+"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}

@@ -1,0 +1,537 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bindery/bindery/chain"
+	"github.com/bindery/bindery/crossing"
+	"github.com/bindery/bindery/internal/centre"
+	"github.com/bindery/bindery/internal/crossingtest"
+	"github.com/bindery/bindery/internal/registry"
+	"github.com/bindery/bindery/jcs"
+)
+
+// commit is the transaction of an attempt, with an answer that shows its position.
+func (p *party) commit(a attempt, opened *centre.Attempt) centre.Commit {
+	rec := a.Record()
+	return centre.Commit{
+		Attempt: opened, Party: rec.Responder.AgentID, ChainID: rec.ChainID(), Triple: rec.Triple(),
+		Effector: rec.Responder.PrincipalID, SpendReceipt: "spent", At: registryStart.Add(time.Second),
+		Build: func(pos chain.Position, receipt string) (centre.Seal, centre.Publication, error) {
+			seal := centre.Seal{
+				CrossingID: rec.CrossingID, JointSeal: a.JointSeal(), SealID: "canal-" + rec.CrossingID, Record: rec.Bytes(),
+				Response: fmt.Append(nil, "answer at ", pos.Seq, pos.Prev), Block: []byte("block"), SpendReceipt: receipt,
+				SealedAt: registryStart,
+			}
+			return seal, centre.Publication{
+				Role: crossing.Responder, CrossingID: rec.CrossingID, ChainID: rec.ChainID(), Seq: pos.Seq, Body: []byte("publication"),
+			}, nil
+		},
+	}
+}
+
+// nothing requires that no seal, link or publication of a crossing is there, and that
+// the next position is still the given one.
+func (p *party) nothing(what string, m centre.Commit, next chain.Position) {
+	p.t.Helper()
+	ctx, id := p.t.Context(), m.Attempt.CrossingID
+	if out, err := p.Lookup(ctx, id, m.Attempt.JointSeal); err != nil || out.Seal != nil {
+		p.t.Errorf("%s: a seal %+v, %v", what, out.Seal, err)
+	}
+	if _, err := p.Link(ctx, m.Party, id); !errors.Is(err, centre.ErrNone) {
+		p.t.Errorf("%s: a link, %v", what, err)
+	}
+	if w, err := p.Waiting(ctx, id, 9); err != nil || len(w) != 0 {
+		p.t.Errorf("%s: %d publications, %v", what, len(w), err)
+	}
+	if got, err := p.Next(ctx, m.Party, m.ChainID); err != nil || got != next {
+		p.t.Errorf("%s: the next position is %+v, want %+v, %v", what, got, next, err)
+	}
+}
+
+// covers GC-313
+func centreAttempts(t *testing.T, p *party) {
+	ctx := t.Context()
+	if _, err := p.OpenAttempt(ctx, &crossing.Cleared{}, registryStart); err == nil {
+		t.Error("an attempt was opened without a cleared record")
+	}
+	if _, err := p.OpenAttempt(ctx, nil, registryStart); err == nil {
+		t.Error("an attempt was opened without anything")
+	}
+	a := p.cleared(nil)
+	b := p.again(a)
+	id, seal := a.Record().CrossingID, a.JointSeal()
+	if out, err := p.Lookup(ctx, id, seal); err != nil || !cmp.Equal(out, centre.Outcome{}) {
+		t.Errorf("an outcome of nothing: %+v, %v", out, err)
+	}
+	opened := p.open(a)
+	wanted := &centre.Attempt{CrossingID: id, JointSeal: seal, Record: a.Record().Bytes(), Params: a.Params().Bytes()}
+	if diff := cmp.Diff(wanted, opened); diff != "" {
+		t.Errorf("attempt (-want +got)\n%s", diff)
+	}
+	for what, c := range map[string]attempt{"the same record": a, "another record": b} {
+		_, err := p.OpenAttempt(ctx, c.Cleared, registryStart)
+		want(t, what+" while one is open", err, centre.ErrConflict)
+	}
+	for _, s := range []jcs.Hex256{seal, b.JointSeal(), ""} {
+		out, err := p.Lookup(ctx, id, s)
+		if diff := cmp.Diff(centre.Outcome{Open: wanted}, out); err != nil || diff != "" {
+			t.Errorf("looked up for %q (-want +got) %v\n%s", s, err, diff)
+		}
+	}
+	other := p.open(p.cleared(nil))
+	list, err := p.OpenAttempts(ctx)
+	if diff := cmp.Diff([]*centre.Attempt{wanted, other}, list); err != nil || diff != "" {
+		t.Errorf("open attempts (-want +got) %v\n%s", err, diff)
+	}
+
+	refusal := crossing.RefuseAt(crossing.MandateRevoked, "§5.4")
+	row := centre.RefusalRow{Refusal: *refusal, CrossingID: id, At: registryStart}
+	want(t, "refuse", p.RefuseRecord(ctx, opened, a.Record().Triple(), row), nil)
+	_, err = p.OpenAttempt(ctx, a.Cleared, registryStart)
+	want(t, "a refused record again", err, centre.ErrConflict)
+	if out, err := p.Lookup(ctx, id, seal); err != nil || !cmp.Equal(out, centre.Outcome{Refused: refusal}) {
+		t.Errorf("the refused record's outcome: %+v, %v", out, err)
+	}
+	if out, err := p.Lookup(ctx, id, b.JointSeal()); err != nil || !cmp.Equal(out, centre.Outcome{}) {
+		t.Errorf("another record's outcome: %+v, %v", out, err)
+	}
+	p.open(b)
+	if list, err := p.OpenAttempts(ctx); err != nil || len(list) != 2 {
+		t.Errorf("%d open attempts, %v", len(list), err)
+	}
+}
+
+func centreAttemptRace(t *testing.T, p *party) {
+	a := p.cleared(nil)
+	b := p.again(a)
+	won := each(t, 50, centre.ErrConflict, func(i int) error {
+		c := a
+		if i%2 == 1 {
+			c = b
+		}
+		_, err := p.OpenAttempt(t.Context(), c.Cleared, registryStart)
+		return err
+	})
+	if won != 1 {
+		t.Errorf("%d attempts of one crossing were opened", won)
+	}
+}
+
+func centreNonces(t *testing.T, p *party) {
+	ctx := t.Context()
+	a := p.cleared(nil)
+	id := a.Record().CrossingID
+	if got, err := p.Nonces(ctx, id); err != nil || len(got) != 0 {
+		t.Errorf("nonces of nothing: %v, %v", got, err)
+	}
+	opened := p.open(a)
+	got, err := p.Nonces(ctx, id)
+	if diff := cmp.Diff(a.Nonces(), got); err != nil || diff != "" || len(got) != 2 {
+		t.Errorf("nonces (-want +got) %v\n%s", err, diff)
+	}
+	row := centre.RefusalRow{Refusal: *crossing.Refuse(crossing.MandateRevoked), CrossingID: id, At: registryStart}
+	want(t, "refuse", p.RefuseRecord(ctx, opened, a.Record().Triple(), row), nil)
+
+	// The same nonces in another token of the same issuer: no attempt is left behind.
+	p.built--
+	replay := p.cleared(func(d *crossingtest.Deal) { d.Initiator.Closed["iat"] = "1788000000" })
+	_, err = p.OpenAttempt(ctx, replay.Cleared, registryStart)
+	want(t, "a nonce of another token", err, centre.ErrConflict)
+	if out, err := p.Lookup(ctx, id, replay.JointSeal()); err != nil || !cmp.Equal(out, centre.Outcome{}) {
+		t.Errorf("the replay's outcome: %+v, %v", out, err)
+	}
+	if got, err := p.Nonces(ctx, id); err != nil || !cmp.Equal(got, a.Nonces()) {
+		t.Errorf("nonces after the replay: %v, %v", got, err)
+	}
+	p.open(p.again(a)) // the same tokens are no replay
+	if got, err := p.Nonces(ctx, p.cleared(nil).Record().CrossingID); err != nil || len(got) != 0 {
+		t.Errorf("nonces of another crossing: %v, %v", got, err)
+	}
+}
+
+// covers GC-121
+func centreRefusedRecord(t *testing.T, p *party) {
+	ctx := t.Context()
+	a := p.cleared(nil)
+	id := a.Record().CrossingID
+	want(t, "session", p.Put(ctx, session("task", id)), nil)
+	pure := &centre.Attempt{CrossingID: id, JointSeal: hash("pure"), Record: []byte("record"), Params: []byte("params")}
+	row := func(name crossing.Name) centre.RefusalRow {
+		return centre.RefusalRow{Refusal: *crossing.Refuse(name), CrossingID: id, At: registryStart, Counterparty: partyA}
+	}
+	tr := a.Record().Triple()
+	want(t, "a pure refusal", p.RefuseRecord(ctx, pure, tr, row(crossing.ClassExceeded)), nil)
+	want(t, "its repeat", p.RefuseRecord(ctx, pure, tr, row(crossing.ClassBelowFloor)), centre.ErrConflict)
+	if out, err := p.Lookup(ctx, id, pure.JointSeal); err != nil || out.Refused == nil || out.Refused.Name != crossing.ClassExceeded {
+		t.Errorf("outcome %+v, %v", out, err)
+	}
+	if x, err := p.Crossing(ctx, "task"); err != nil || x.State != crossing.Refused || x.Refusal.Name != crossing.ClassExceeded {
+		t.Errorf("the session is %+v, %v", x, err)
+	}
+
+	// With the mandates held, both are spent under this crossing_id.
+	p.register(a)
+	opened := p.open(a)
+	p.hold(a)
+	want(t, "an open attempt", p.RefuseRecord(ctx, opened, tr, row(crossing.MandateExpired)), nil)
+	want(t, "its repeat", p.RefuseRecord(ctx, opened, tr, row(crossing.MandateExpired)), centre.ErrConflict)
+	spent, unspent := row(crossing.MandateExpired), row(crossing.ClassExceeded)
+	spent.InitiatorSpent, spent.ResponderSpent = true, true
+	got, err := p.Refusals(ctx, 9)
+	if diff := cmp.Diff([]centre.RefusalRow{spent, unspent}, got); err != nil || diff != "" {
+		t.Errorf("refusals (-want +got) %v\n%s", err, diff)
+	}
+
+	_, m := p.held(nil)
+	if _, _, err := p.Commit(ctx, m); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "a sealed record", p.RefuseRecord(ctx, m.Attempt, m.Triple, row(crossing.MandateExpired)), centre.ErrConflict)
+	if got, err := p.Refusals(ctx, 9); err != nil || len(got) != 2 {
+		t.Errorf("%d refusals, %v", len(got), err)
+	}
+}
+
+func centreCommit(t *testing.T, p *party) {
+	ctx := t.Context()
+	var position chain.Position
+	for range 3 {
+		a, m := p.held(nil)
+		seal, refusal, err := p.Commit(ctx, m)
+		if err != nil || refusal != nil {
+			t.Fatal(refusal, err)
+		}
+		wanted, publication, _ := m.Build(position, "spent")
+		if diff := cmp.Diff(&wanted, seal); diff != "" {
+			t.Errorf("seal (-want +got)\n%s", diff)
+		}
+		for _, s := range []jcs.Hex256{a.JointSeal(), hash("another record"), ""} {
+			out, err := p.Lookup(ctx, a.Record().CrossingID, s)
+			if diff := cmp.Diff(centre.Outcome{Seal: &wanted}, out); err != nil || diff != "" {
+				t.Errorf("looked up for %q (-want +got) %v\n%s", s, err, diff)
+			}
+		}
+		link, err := p.Link(ctx, m.Party, a.Record().CrossingID)
+		want(t, "link", err, nil)
+		if link.Position != position || link.Anchor != position.Anchor(a.JointSeal()) || link.JointSeal != a.JointSeal() || link.CrossingID != a.Record().CrossingID {
+			t.Errorf("link %+v at %+v", link, position)
+		}
+		waiting, err := p.Waiting(ctx, a.Record().CrossingID, 9)
+		if err != nil || len(waiting) != 1 {
+			t.Fatalf("%d publications wait, %v", len(waiting), err)
+		}
+		publication.ID = waiting[0].ID
+		if diff := cmp.Diff(publication, waiting[0]); diff != "" {
+			t.Errorf("publication (-want +got)\n%s", diff)
+		}
+		want(t, "acknowledge", p.Acknowledge(ctx, publication.ID, registryStart), nil)
+		if out, err := p.Lookup(ctx, a.Record().CrossingID, a.JointSeal()); err != nil || !out.Seal.Published {
+			t.Errorf("acknowledged, and not published: %v", err)
+		}
+		if receipt, err := p.ra.Confirm(ctx, confirmOf(m.Triple, m.Effector, "late")); err != nil || receipt != "spent" {
+			t.Errorf("the hold row's final receipt is %q, %v", receipt, err)
+		}
+		for what, again := range map[string]attempt{"the sealed record": a, "another record": p.again(a)} {
+			_, err := p.OpenAttempt(ctx, again.Cleared, registryStart)
+			want(t, what+" after the seal", err, centre.ErrConflict)
+		}
+		_, refusal, err = p.Commit(ctx, m)
+		want(t, "a second commit", err, centre.ErrConflict)
+		if refusal != nil {
+			t.Errorf("a second commit is refused: %v", refusal)
+		}
+		position = position.Next(a.JointSeal())
+	}
+	if got, err := p.Next(ctx, p.deal.Responder.AgentID, chain.ID(p.deal.Initiator.AgentID, p.deal.Responder.AgentID)); err != nil || got != position {
+		t.Errorf("the next position is %+v, want %+v, %v", got, position, err)
+	}
+	if open, err := p.OpenAttempts(ctx); err != nil || len(open) != 0 {
+		t.Errorf("%d attempts are still open, %v", len(open), err)
+	}
+}
+
+// covers GC-139, GC-301, GC-302
+func centreCommitRefused(t *testing.T, p *party) {
+	ctx := t.Context()
+	_, first := p.held(nil)
+	if _, _, err := p.Commit(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	next, err := p.Next(ctx, first.Party, first.ChainID)
+	want(t, "next", err, nil)
+	revoke := func(hash jcs.Hex256) {
+		t.Helper()
+		_, _, err := p.ra.Revoke(ctx, registry.Revocation{Hash: hash, At: registryStart})
+		want(t, "revoke", err, nil)
+	}
+	for i, c := range []struct {
+		what   string
+		change func(attempt, *centre.Commit)
+		name   crossing.Name
+	}{
+		{"the initiator's Closed revoked", func(_ attempt, m *centre.Commit) { revoke(m.Triple.InitiatorToken) }, crossing.MandateRevoked},
+		{"the responder's Closed revoked", func(_ attempt, m *centre.Commit) { revoke(m.Triple.ResponderToken) }, crossing.MandateRevoked},
+		{"expired", func(_ attempt, m *centre.Commit) { m.At = registryStart.Add(10 * time.Minute) }, crossing.MandateExpired},
+		{"the Open revoked", func(a attempt, _ *centre.Commit) { revoke(crossingtest.OpenHash(a.built.Initiator.Open)) }, crossing.MandateRevoked},
+	} {
+		a, m := p.held(nil)
+		want(t, "session", p.Put(ctx, session("task "+c.what, a.Record().CrossingID)), nil)
+		c.change(a, &m)
+		seal, refusal, err := p.Commit(ctx, m)
+		if err != nil || seal != nil || refusal == nil || refusal.Name != c.name {
+			t.Fatalf("%s: %+v, %v, %v; want %s", c.what, seal, refusal, err, c.name)
+		}
+		p.nothing(c.what, m, next)
+		rows, err := p.Refusals(ctx, 1)
+		if err != nil || len(rows) != 1 || rows[0].Refusal.Name != c.name || rows[0].CrossingID != a.Record().CrossingID || !rows[0].InitiatorSpent || !rows[0].ResponderSpent {
+			t.Errorf("%s: refusals %+v, %v", c.what, rows, err)
+		}
+		if out, err := p.Lookup(ctx, a.Record().CrossingID, a.JointSeal()); err != nil || out.Refused == nil || out.Refused.Name != c.name || out.Open != nil {
+			t.Errorf("%s: outcome %+v, %v", c.what, out, err)
+		}
+		if x, err := p.Crossing(ctx, "task "+c.what); err != nil || x.State != crossing.Refused {
+			t.Errorf("%s: the session is %+v, %v", c.what, x, err)
+		}
+		m.At = registryStart.Add(time.Second)
+		_, _, err = p.Commit(ctx, m)
+		want(t, c.what+": a second commit", err, centre.ErrConflict)
+		if rows, err := p.Refusals(ctx, 100); err != nil || len(rows) != i+1 {
+			t.Errorf("%s: %d refusal rows, want %d, %v", c.what, len(rows), i+1, err)
+		}
+	}
+}
+
+func centreCommitUndone(t *testing.T, p *party) {
+	ctx := t.Context()
+	genesis := chain.Genesis()
+
+	a := p.cleared(nil)
+	p.register(a)
+	m := p.commit(a, p.open(a))
+	if _, refusal, err := p.Commit(ctx, m); err == nil || refusal != nil {
+		t.Errorf("without a hold: %v, %v", refusal, err)
+	}
+	p.nothing("without a hold", m, genesis)
+	p.hold(a)
+
+	broken := errors.New("no answer could be formed")
+	good := m.Build
+	m.Build = func(pos chain.Position, receipt string) (centre.Seal, centre.Publication, error) {
+		s, pub, _ := good(pos, receipt)
+		return s, pub, broken
+	}
+	_, _, err := p.Commit(ctx, m)
+	want(t, "a failing Build", err, broken)
+	p.nothing("a failing Build", m, genesis)
+	m.Build = func(chain.Position, string) (centre.Seal, centre.Publication, error) { panic("a fault in Build") }
+	if _, _, err := p.Commit(ctx, m); err == nil {
+		t.Error("a panic in Build was no error")
+	}
+	p.nothing("a panic in Build", m, genesis)
+	m.Build = good
+	foreign := m
+	foreign.Effector = p.deal.Initiator.PrincipalID
+	if _, _, err := p.Commit(ctx, foreign); err == nil {
+		t.Error("another effector has committed")
+	}
+	p.nothing("another effector", m, genesis)
+
+	// The hold is still only held: had anything been kept, this receipt would not be stored.
+	seal, refusal, err := p.Commit(ctx, m)
+	if err != nil || refusal != nil || seal.SpendReceipt != "spent" {
+		t.Fatalf("the commit after all: %+v, %v, %v", seal, refusal, err)
+	}
+	if receipt, err := p.ra.Confirm(ctx, confirmOf(m.Triple, m.Effector, "late")); err != nil || receipt != "spent" {
+		t.Errorf("the hold row's final receipt is %q, %v", receipt, err)
+	}
+
+	// A worker that wakes after its attempt was refused changes nothing.
+	b, late := p.held(nil)
+	next, err := p.Next(ctx, late.Party, late.ChainID)
+	want(t, "next", err, nil)
+	row := centre.RefusalRow{Refusal: *crossing.Refuse(crossing.MandateRevoked), CrossingID: b.Record().CrossingID, At: registryStart}
+	want(t, "refuse", p.RefuseRecord(ctx, late.Attempt, late.Triple, row), nil)
+	_, _, err = p.Commit(ctx, late)
+	want(t, "a late commit", err, centre.ErrConflict)
+	p.nothing("a late commit", late, next)
+	if receipt, err := p.ra.Confirm(ctx, confirmOf(late.Triple, late.Effector, "probe")); err != nil || receipt != "probe" {
+		t.Errorf("the late commit has spent the hold: %q, %v", receipt, err)
+	}
+}
+
+// centreCommitRace: many workers finish the same two attempts at once.
+func centreCommitRace(t *testing.T, p *party) {
+	ctx := t.Context()
+	_, one := p.held(nil)
+	_, two := p.held(nil)
+	won := each(t, 50, centre.ErrConflict, func(i int) error {
+		m := one
+		if i%2 == 1 {
+			m = two
+		}
+		_, refusal, err := p.Commit(ctx, m)
+		if refusal != nil {
+			return refusal
+		}
+		return err
+	})
+	links, err := p.Links(ctx, one.Party, one.ChainID)
+	if won != 2 || err != nil || len(links) != 2 || chain.Verify(links) != nil {
+		t.Errorf("%d commits of two attempts succeeded; links %+v, %v", won, links, err)
+	}
+}
+
+// anchored is a link of a party's chain with its publication.
+func anchored(party string, chainID jcs.Hex256, crossingID string) centre.Anchored {
+	return centre.Anchored{
+		Party: party, ChainID: chainID, CrossingID: crossingID, JointSeal: hash("seal", crossingID), At: registryStart,
+		Publication: func(pos chain.Position) (centre.Publication, error) {
+			return centre.Publication{
+				Role: crossing.Initiator, CrossingID: crossingID, ChainID: chainID, Seq: pos.Seq, Body: fmt.Append(nil, pos.Seq),
+			}, nil
+		},
+	}
+}
+
+// covers GC-255, GC-257
+func centreChain(t *testing.T, p *party) {
+	ctx := t.Context()
+	ab, ac := chain.ID(agentA, agentB), chain.ID(agentA, "urn:anax:agent:c")
+	_, err := p.Link(ctx, agentA, "1")
+	want(t, "no link", err, centre.ErrNone)
+	if got, err := p.Next(ctx, agentA, ab); err != nil || got != chain.Genesis() {
+		t.Errorf("the first position is %+v, %v", got, err)
+	}
+	first, err := p.Anchor(ctx, anchored(agentA, ab, "1"))
+	want(t, "first", err, nil)
+	if _, err := p.Anchor(ctx, anchored(agentA, ac, "2")); err != nil {
+		t.Fatal(err)
+	}
+	second, err := p.Anchor(ctx, anchored(agentA, ab, "3"))
+	want(t, "second", err, nil)
+	if second.Position != first.Next(first.JointSeal) || first.Position != chain.Genesis() || second.Anchor != second.Position.Anchor(hash("seal", "3")) {
+		t.Errorf("links %+v, %+v", first, second)
+	}
+	again := anchored(agentA, ab, "1")
+	again.JointSeal, again.ChainID = hash("another seal"), ac
+	if got, err := p.Anchor(ctx, again); err != nil || got != first {
+		t.Errorf("the repeat gave %+v, %v, want %+v", got, err, first)
+	}
+	if got, err := p.Next(ctx, agentB, ab); err != nil || got != chain.Genesis() {
+		t.Errorf("the other party's first position is %+v, %v", got, err)
+	}
+	links, err := p.Links(ctx, agentA, ab)
+	if diff := cmp.Diff([]chain.Link{first, second}, links); err != nil || diff != "" || chain.Verify(links) != nil {
+		t.Errorf("links (-want +got) %v\n%s", err, diff)
+	}
+	if got, err := p.Link(ctx, agentA, "3"); err != nil || got != second {
+		t.Errorf("link %+v, %v", got, err)
+	}
+	for anchor, wanted := range map[jcs.Hex256]jcs.Hex256{second.Anchor: ab, hash("none"): ""} {
+		if got, err := p.ChainOf(ctx, agentA, anchor); err != nil || got != wanted {
+			t.Errorf("the chain of %s is %q, want %q, %v", anchor, got, wanted, err)
+		}
+	}
+	if got, err := p.ChainOf(ctx, "urn:anax:agent:nobody", second.Anchor); err != nil || got != "" {
+		t.Errorf("an anchor of somebody else: %q, %v", got, err)
+	}
+	broken := errors.New("broken")
+	fails := anchored(agentA, ab, "4")
+	fails.Publication = func(chain.Position) (centre.Publication, error) { return centre.Publication{}, broken }
+	_, err = p.Anchor(ctx, fails)
+	want(t, "a failing publication", err, broken)
+	if got, err := p.Next(ctx, agentA, ab); err != nil || got != second.Next(second.JointSeal) {
+		t.Errorf("after it the next position is %+v, %v", got, err)
+	}
+	_, err = p.Link(ctx, agentA, "4")
+	want(t, "its link", err, centre.ErrNone)
+	if w, err := p.Waiting(ctx, "", 99); err != nil || len(w) != 3 {
+		t.Errorf("%d publications wait, want 3, %v", len(w), err)
+	}
+}
+
+func centreChainRace(t *testing.T, p *party) {
+	ctx := t.Context()
+	id := chain.ID(agentA, agentB)
+	each(t, 50, nil, func(i int) error {
+		_, err := p.Anchor(ctx, anchored(agentA, id, fmt.Sprint(i)))
+		return err
+	})
+	links, err := p.Links(ctx, agentA, id)
+	if err != nil || len(links) != 50 {
+		t.Fatalf("%d links, %v", len(links), err)
+	}
+	if err := chain.Verify(links); err != nil {
+		t.Error(err)
+	}
+	waiting, err := p.Waiting(ctx, "", 99)
+	if err != nil || len(waiting) != 50 {
+		t.Fatalf("%d publications, %v", len(waiting), err)
+	}
+	for i, w := range waiting {
+		if w.Seq != int64(i) || links[i].CrossingID != w.CrossingID {
+			t.Errorf("publication %d is of position %d", i, w.Seq)
+		}
+	}
+}
+
+func centreAnchorRace(t *testing.T, p *party) {
+	ctx := t.Context()
+	id := chain.ID(agentA, agentB)
+	links := make([]chain.Link, 50)
+	each(t, 50, nil, func(i int) (err error) {
+		links[i], err = p.Anchor(ctx, anchored(agentA, id, "one"))
+		return err
+	})
+	for i, l := range links {
+		if l != links[0] {
+			t.Errorf("call %d got %+v, want %+v", i, l, links[0])
+		}
+	}
+	if all, err := p.Links(ctx, agentA, id); err != nil || len(all) != 1 {
+		t.Errorf("%d links of one crossing, %v", len(all), err)
+	}
+}
+
+func centreOutbox(t *testing.T, p *party) {
+	ctx := t.Context()
+	id := chain.ID(agentA, agentB)
+	for i := range 5 {
+		_, err := p.Anchor(ctx, anchored(agentA, id, fmt.Sprint(i)))
+		want(t, "anchor", err, nil)
+	}
+	waiting := func(crossingID string, limit int) (ids []string) {
+		t.Helper()
+		list, err := p.Waiting(ctx, crossingID, limit)
+		want(t, "waiting", err, nil)
+		for _, w := range list {
+			ids = append(ids, w.CrossingID)
+		}
+		return ids
+	}
+	check := func(what string, got []string, wanted ...string) {
+		t.Helper()
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", what, diff)
+		}
+	}
+	check("all", waiting("", 99), "0", "1", "2", "3", "4")
+	check("at most two", waiting("", 2), "0", "1")
+	check("of one crossing", waiting("3", 99), "3")
+	check("of none", waiting("none", 99))
+	list, err := p.Waiting(ctx, "", 99)
+	want(t, "waiting", err, nil)
+	want(t, "undelivered", p.Undelivered(ctx, list[0].ID, "unreachable"), nil)
+	want(t, "acknowledge", p.Acknowledge(ctx, list[1].ID, registryStart), nil)
+	want(t, "acknowledge again", p.Acknowledge(ctx, list[1].ID, registryStart.Add(time.Hour)), nil)
+	check("after one acknowledgement", waiting("", 99), "0", "2", "3", "4")
+	check("of the acknowledged", waiting("1", 99))
+	want(t, "undelivered after all", p.Undelivered(ctx, list[1].ID, "late"), nil)
+	check("after a late failure", waiting("", 99), "0", "2", "3", "4")
+}
