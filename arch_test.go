@@ -80,10 +80,12 @@ var rooms = map[string]room{
 		"internal/registry", "internal/authority", "internal/centre",
 	}},
 
+	"docs/requirements":  {kind: values},
 	"internal/failpoint": {kind: command},
 	"internal/cli": {kind: command, imports: []string{
 		"jcs", "commitment", "mandate", "crossing", "chain", "api", "client", "a2acrossing", "internal/jose",
 		"internal/registry", "internal/authority", "internal/centre", "internal/httpapi", "internal/store/sqlite", "internal/failpoint",
+		"docs/requirements",
 	}},
 	"cmd/bindery": {kind: command, imports: []string{"internal/cli"}},
 

@@ -25,7 +25,7 @@ func card() a2acrossing.Card {
 	}
 }
 
-// covers GC-032, GC-033, GC-034, GC-035, GC-037
+// covers GC-003, GC-016, GC-032, GC-033, GC-034, GC-035, GC-037
 func TestCard(t *testing.T) {
 	params := func(conformance string, principal map[string]any) map[string]any {
 		return map[string]any{

@@ -212,6 +212,8 @@ func orElse(s, other string) string {
 }
 
 // TestTerminalTask: A2A takes no message to a task that has ended, and neither do we.
+//
+// covers GC-285, GC-318
 func TestTerminalTask(t *testing.T) {
 	messages := map[string]func(*wiretest.Script) wiretest.Answer{
 		"P1": (*wiretest.Script).P1, "P2": (*wiretest.Script).P2, "P3": (*wiretest.Script).P3,

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/bindery/bindery/api"
@@ -122,7 +123,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	method, _ := request.Get("method").Text()
-	switch {
+	rpc, _ := request.Get("jsonrpc").Text()
+	switch version := r.Header.Get(a2a.SvcParamVersion); {
+	case rpc != "2.0":
+		writeRPCError(w, request.Get("id"), -32600, "invalid request", nil)
+	case version != "" && version != string(a2a.Version):
+		writeRPCError(w, request.Get("id"), -32009, "this version of A2A is not supported", nil)
 	case method == crossing.RPCSeal && s.cfg.Desk != nil:
 		s.seal(w, r, body, request, strict)
 	case method == crossing.RPCVerify && s.cfg.Verify != nil:

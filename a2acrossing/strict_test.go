@@ -66,7 +66,7 @@ func TestForeignBodies(t *testing.T) {
 		"core spelling": {`{"jsonrpc":"2.0","id":1,"method":"crossing:seal","params":{}}`, "-32601"},
 		"upper case":    {`{"jsonrpc":"2.0","id":1,"method":"AnaxStandard.crossing/seal","params":{}}`, "-32601"},
 		"no method":     {`{"jsonrpc":"2.0","id":1}`, "-32600"},
-		"a batch":       {`[{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}]`, "-32602"},
+		"a batch":       {`[{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}]`, "-32600"},
 		"a verify":      {`{"jsonrpc":"2.0","id":1,"method":"anaxstandard.crossing/verify","params":{"seal_id":"a","seal_id":"b"}}`, "-40060"},
 		"no params":     {`{"jsonrpc":"2.0","id":1,"method":"anaxstandard.crossing/verify"}`, "-40070"},
 	} {

@@ -98,7 +98,7 @@ func TestWC1(t *testing.T) {
 	}
 }
 
-// covers GC-066, GC-067, GC-069, GC-071, GC-130, GC-240, GC-241, GC-244
+// covers GC-066, GC-067, GC-069, GC-070, GC-071, GC-130, GC-240, GC-241, GC-244
 func TestWC2(t *testing.T) {
 	w, s := ready(t)
 	s.Edit.Params = func(p wiretest.Doc) { p["initiator_joint_seal"] = wiretest.JointSeal(s.Record) }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -228,8 +229,11 @@ func (e Enrol) keyFault() string {
 			return "/agents/" + strconv.Itoa(i)
 		}
 	}
-	for i, h := range e.Humans {
-		if !mandate.ValidHumanID(h.ID) || !fresh(h.ID) || !usable(h.Key) {
+	isAgent := func(h mandate.Human) bool {
+		return slices.ContainsFunc(e.Agents, func(a mandate.Agent) bool { return a.ID == h.ID })
+	}
+	for i, h := range e.Humans { // who may have several keys, each with its own kid
+		if !mandate.ValidHumanID(h.ID) || isAgent(h) || !usable(h.Key) {
 			return "/humans/" + strconv.Itoa(i)
 		}
 	}

@@ -319,7 +319,7 @@ func TestCredentialsStayInTheirRole(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer server.Close()
-	all := client.Credentials{Principal: "p", Agent: "a", Effector: "e", Operator: "o", Publisher: "v"}
+	all := client.Credentials{Principal: "p", Agent: "a", Issuer: "i", Effector: "e", Operator: "o", Publisher: "v"}
 	c, err := client.New(client.Config{BaseURL: server.URL, Credentials: all})
 	if err != nil {
 		t.Fatal(err)
@@ -332,12 +332,36 @@ func TestCredentialsStayInTheirRole(t *testing.T) {
 	_, _ = ra.Revoke(ctx, api.Revoke{})
 	_, _ = ra.Status(ctx, "")
 	_, _ = ra.Principal(ctx, "https://x.example/a?b")
+	_, _ = ra.Consume(ctx, raConsume)
+	_ = ra.Burned(ctx, api.Burn{})
+	_ = ra.RegisterIssuer(ctx, raIssuer)
+	_ = ra.Add(ctx, raAddition)
+	_ = ra.SetSuspended(ctx, api.Suspension{})
+	_ = ra.Withdraw(ctx, api.Withdrawal{})
+	_, _ = ra.AuditRows(ctx, 7, 10)
 	want := []string{
 		"/v1/ra/opens Bearer p", "/v1/ra/closeds Bearer a", "/v1/ra/holds Bearer e", "/v1/ra/confirms Bearer e",
-		"/v1/ra/revocations Bearer p", "/v1/ra/status ", "/v1/ra/principals/https:%2F%2Fx.example%2Fa%3Fb ",
+		"/v1/ra/revocations Bearer p", "/v1/ra/status Bearer a", "/v1/ra/principals/https:%2F%2Fx.example%2Fa%3Fb Bearer a",
+		"/v1/ra/units Bearer e", "/v1/ra/units/burned Bearer e", "/v1/ra/issuers Bearer o", "/v1/ra/additions Bearer p",
+		"/v1/ra/suspensions Bearer o", "/v1/ra/withdrawals Bearer p", "/v1/ra/audit Bearer o",
 	}
 	if strings.Join(seen, "\n") != strings.Join(want, "\n") {
 		t.Errorf("sent %q", seen)
+	}
+	// Where there is no principal, who may stand in for it does.
+	seen = nil
+	all.Principal = ""
+	if c, err = client.New(client.Config{BaseURL: server.URL, Credentials: all}); err != nil {
+		t.Fatal(err)
+	}
+	ra = c.Registry()
+	_, _ = ra.RegisterOpen(ctx, api.RegisterOpen{})
+	_, _ = ra.Revoke(ctx, api.Revoke{})
+	_ = ra.Add(ctx, raAddition)
+	_ = ra.Withdraw(ctx, api.Withdrawal{})
+	want = []string{"/v1/ra/opens Bearer i", "/v1/ra/revocations Bearer o", "/v1/ra/additions Bearer o", "/v1/ra/withdrawals Bearer o"}
+	if strings.Join(seen, "\n") != strings.Join(want, "\n") {
+		t.Errorf("without a principal: sent %q", seen)
 	}
 	seen = nil
 	if c, err = client.New(client.Config{BaseURL: server.URL}); err != nil {

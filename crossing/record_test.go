@@ -13,7 +13,7 @@ import (
 	"github.com/bindery/bindery/mandate"
 )
 
-// covers GC-235, GC-236, GC-240, GC-244, GC-250
+// covers GC-235, GC-236, GC-240, GC-244, GC-250, GC-340
 func TestRecordGolden(t *testing.T) {
 	r := golden()
 	if got := string(r.Bytes()); got != goldenRecord {
@@ -112,7 +112,7 @@ func refuseRecord(t *testing.T, src string) *crossing.Refusal {
 // TestRecordMembers removes and retypes every member of the record and adds one to every
 // object in it.
 //
-// covers GC-115, GC-235, GC-236, GC-237, GC-239
+// covers GC-001, GC-115, GC-235, GC-236, GC-237, GC-239
 func TestRecordMembers(t *testing.T) {
 	all := pointers(decode(t, goldenRecord), "")
 	if len(all) != 43 {
@@ -158,7 +158,7 @@ func typeOf(v any) jcs.Type {
 	return jcs.NumberType
 }
 
-// covers GC-059, GC-115, GC-237, GC-238, GC-239, GC-253
+// covers GC-059, GC-115, GC-235, GC-237, GC-238, GC-239, GC-253
 func TestRecordRefused(t *testing.T) {
 	const party = "/parties/0"
 	long := strings.Repeat("a", 257)

@@ -65,7 +65,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// covers GC-273, GC-274, GC-275, GC-276, GC-277, GC-278, GC-279
+// covers GC-273, GC-274, GC-275, GC-276, GC-277, GC-278, GC-279, GC-317
 func TestScreenRefuses(t *testing.T) {
 	stranger := crossingtest.NewSigner(t)
 	type party = crossingtest.Party

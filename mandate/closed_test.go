@@ -133,7 +133,7 @@ func TestClosedAudience(t *testing.T) {
 	}
 }
 
-// covers GC-021, GC-146, GC-153, GC-167, GC-169
+// covers GC-021, GC-146, GC-153, GC-167, GC-169, GC-288, GC-336
 func TestClosedSigner(t *testing.T) {
 	w := newWorld(t)
 	bound := w.principal.token(w.open)

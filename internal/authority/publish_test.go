@@ -122,7 +122,7 @@ func flip(token string) string {
 
 // TestPublicationText breaks what the type cannot be made to say.
 //
-// covers GC-091
+// covers GC-091, GC-231
 func TestPublicationText(t *testing.T) {
 	w := newWorld(t)
 	good := string(w.sign(w.publication(crossing.Responder), w.responder).Bytes())

@@ -162,7 +162,7 @@ func TestVerifyRecord(t *testing.T) {
 	refused(t, "both identifiers", err, verifyParams, "")
 }
 
-// covers GC-092, GC-122, GC-134
+// covers GC-092, GC-122, GC-134, GC-343
 func TestUnknownAndMalformedAlike(t *testing.T) {
 	w := newWorld(t)
 	w.publish(w.responder, w.publication(crossing.Responder))

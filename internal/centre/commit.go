@@ -21,6 +21,10 @@ type sealed struct {
 	block  crossing.Block
 }
 
+// errAnswer says that the counterparty sealed, or says so, in words that cannot be taken.
+// It is no refusal and no evidence of absence: the authority is asked (§5.6-1).
+var errAnswer = errors.New("centre: the answer to crossing:seal cannot be taken")
+
 // Patience of an initiator with SEAL_PENDING and with calls that get no answer.
 const (
 	sealTries = 20
@@ -116,17 +120,21 @@ func (r *run) verified(ctx context.Context, open, closed string, p crossing.Prof
 }
 
 // sealAny sends each kept record, oldest first, until one is sealed. A mismatch ends
-// nothing by itself; a refusal for the clock on the newest alone lets a new record be
-// built with the same Closeds.
+// nothing by itself; a refusal for the clock on the newest alone lets one new record be
+// built with the same Closeds. An answer that cannot be read or believed is none.
 func (r *run) sealAny(ctx context.Context, sent [][]byte) (*sealed, error) {
 	var last error
-	for i, params := range sent {
-		s, err := r.sealOne(ctx, params)
+	renewed := false
+	for i := 0; i < len(sent); i++ {
+		s, err := r.sealOne(ctx, sent[i])
 		if err == nil {
 			return s, nil
 		}
 		last = err
 		var refusal *crossing.Refusal
+		if errors.Is(err, errAnswer) {
+			return r.byAuthority(ctx, sent, errors.Join(ErrUnknown, err))
+		}
 		if !errors.As(err, &refusal) {
 			return nil, err
 		}
@@ -138,13 +146,18 @@ func (r *run) sealAny(ctx context.Context, sent [][]byte) (*sealed, error) {
 			if !newest {
 				continue
 			}
+			if renewed {
+				return nil, err
+			}
+			renewed = true
 			params, err := r.newRecord(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return r.sealOne(ctx, params)
-		case refusal.Name == crossing.ExtNotActivated:
-			return r.byAuthority(ctx, sent, refusal)
+			sent = append(sent, params)
+			continue
+		case !refusal.Peer: // a missing echo, say (AG-54): the counterparty may have sealed
+			return r.byAuthority(ctx, sent, errors.Join(ErrUnknown, refusal))
 		}
 		return nil, err
 	}
@@ -194,11 +207,11 @@ func (r *run) compare(params, body []byte) (*sealed, error) {
 	}
 	v, err := jcs.Parse(body)
 	if err != nil {
-		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§3.7.2 result")
+		return nil, errors.Join(errAnswer, err)
 	}
 	res, err := crossing.ParseSealResult(v)
 	if err != nil {
-		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§3.7.2 result")
+		return nil, errors.Join(errAnswer, err)
 	}
 	if res.CrossingID != r.x.CrossingID || res.Block.Seal != p.JointSeal() || !res.Block.SealedAt.Equal(p.Record.Timestamps.SealedAt) {
 		return nil, crossing.Refuse(crossing.SealMismatch)
@@ -210,10 +223,10 @@ func (r *run) compare(params, body []byte) (*sealed, error) {
 // the URL is the pinned authority's. It is compared, never followed (design V5).
 func (r *run) named(p *crossing.SealParams, b crossing.Block) (*sealed, error) {
 	if !crossing.ValidSealID(b.SealID) {
-		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§3.7.2 seal_id")
+		return nil, errors.Join(errAnswer, errors.New("centre: the seal_id has another form"))
 	}
 	if b.VerifyURL != r.c.cfg.VerifyURL(b.SealID) {
-		return nil, crossing.RefuseAt(crossing.RecordMalformed, "§4.3.2 verify_url")
+		return nil, errors.Join(errAnswer, errors.New("centre: the verify_url is not the pinned authority's"))
 	}
 	return &sealed{record: p.Record, bytes: p.RecordBytes, block: b}, nil
 }

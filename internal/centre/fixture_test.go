@@ -120,7 +120,7 @@ func wantName(t *testing.T, a wiretest.Answer, name string) {
 // eventually waits for what a background sweep brings about.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 400 {
+	for range 2000 {
 		if done() {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/crossing"
+	"github.com/bindery/bindery/internal/centre"
 	"github.com/bindery/bindery/internal/wiretest"
 )
 
@@ -18,11 +19,14 @@ const short = 60 * time.Millisecond
 //
 // covers GC-265, GC-312, GC-313
 func TestUnacknowledged(t *testing.T) {
-	for name, mode := range map[string]int32{"no connection": lost, "no answer": silent} {
+	for name, c := range map[string]struct {
+		mode int32
+		ack  time.Duration
+	}{"no connection": {lost, 0}, "no answer": {silent, short}} {
 		t.Run(name, func(t *testing.T) {
-			w, p, _ := world(t, short)
+			w, p, _ := world(t, c.ack)
 			s := w.Script(w.Party("acme")).Through(wiretest.P3)
-			p.mode.Store(mode)
+			p.mode.Store(c.mode)
 			for range 2 {
 				a := s.Seal()
 				wantName(t, a, "SEAL_PENDING")
@@ -32,7 +36,7 @@ func TestUnacknowledged(t *testing.T) {
 			}
 			unpublished := once
 			unpublished.Projections = 0
-			wantCounts(t, w, unpublished)
+			eventually(t, "the seal is written", func() bool { return w.Count() == unpublished })
 			if state := s.Task().State(); state != "sealing" {
 				t.Errorf("the task shows %s", state)
 			}
@@ -55,7 +59,7 @@ func TestUnacknowledged(t *testing.T) {
 // TestLostAcknowledgement: the authority serves the projection, its answer was lost, and
 // the same body is acknowledged again.
 func TestLostAcknowledgement(t *testing.T) {
-	w, p, _ := world(t, short)
+	w, p, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	p.mode.Store(kept)
 	wantName(t, s.Seal(), "SEAL_PENDING")
@@ -70,7 +74,7 @@ func TestLostAcknowledgement(t *testing.T) {
 //
 // covers GC-359
 func TestSweepPublishes(t *testing.T) {
-	w, p, _ := world(t, short)
+	w, p, _ := world(t, 0)
 	from := w.Party("acme")
 	p.mode.Store(lost)
 	var scripts []*wiretest.Script
@@ -121,16 +125,18 @@ func TestLaterFirst(t *testing.T) {
 //
 // covers GC-359
 func TestOpenAttempt(t *testing.T) {
-	for name, fail := range map[string]func(*spender){
-		"hold lost":         func(s *spender) { s.hold.Store(lost) },
-		"hold kept":         func(s *spender) { s.hold.Store(kept) },
-		"hold silent":       func(s *spender) { s.hold.Store(silent) },
-		"confirmation lost": func(s *spender) { s.confirmation.Store(lost) },
+	for name, c := range map[string]struct {
+		hold, confirmation int32
+		ack                time.Duration
+	}{
+		"hold lost": {lost, works, 0}, "hold kept": {kept, works, 0}, "hold silent": {silent, works, short},
+		"confirmation lost": {works, lost, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _, ra := world(t, short)
+			w, _, ra := world(t, c.ack)
 			s := w.Script(w.Party("acme")).Through(wiretest.P3)
-			fail(ra)
+			ra.hold.Store(c.hold)
+			ra.confirmation.Store(c.confirmation)
 			wantName(t, s.Seal(), "SEAL_PENDING")
 			rows := w.Rows()
 			if a := rows["attempts"]; len(a) != 1 || a[0]["state"] != "open" || len(rows["refusals"])+len(rows["seals"])+len(rows["anchors"]) != 0 {
@@ -153,7 +159,7 @@ func TestOpenAttempt(t *testing.T) {
 // TestOpenAttemptBlocks: while one record's attempt is open, every record of the crossing
 // gets SEAL_PENDING, also after the mandates have expired (design C5).
 func TestOpenAttemptBlocks(t *testing.T) {
-	w, _, ra := world(t, short)
+	w, _, ra := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	ra.hold.Store(lost)
 	wantName(t, s.Seal(), "SEAL_PENDING")
@@ -202,17 +208,50 @@ func TestHoldRefused(t *testing.T) {
 			t.Errorf("the task shows %s", a.Body)
 		}
 	})
+	w, _, ra := world(t, 0)
+	from := w.Party("acme")
 	for _, code := range []string{string(crossing.RateLimited), string(crossing.SealPending), api.CodeUnavailable, api.CodeUnauthenticated} {
 		t.Run(code, func(t *testing.T) {
-			w, _, ra := world(t, short)
-			s := w.Script(w.Party("acme")).Through(wiretest.P3)
+			s := w.Script(from).Through(wiretest.P3)
 			ra.err = &api.Error{Code: code}
 			ra.hold.Store(answers)
 			wantName(t, s.Seal(), "SEAL_PENDING")
 			ra.hold.Store(works)
 			seals(t, s)
-			wantCounts(t, w, once)
+			if n := len(w.Rows()["refusals"]); n != 0 {
+				t.Errorf("%d refusal rows", n)
+			}
 		})
+	}
+}
+
+// TestOtherRecordWaits: a record that comes while another's attempt is under way is not
+// answered with that one's seal.
+func TestOtherRecordWaits(t *testing.T) {
+	w, _, _ := world(t, 0)
+	s := w.Script(w.Party("acme")).Through(wiretest.P3)
+	other := *s
+	other.Edit.Record = func(record wiretest.Doc) { wiretest.Object(record, "a2a_context")["artifact_id"] = "another" }
+	body := other.SealBody()
+	came, answered := make(chan wiretest.Answer, 1), make(chan error, 1)
+	w.OnPoint(func(point string) {
+		if point != centre.PointAfterHold {
+			return
+		}
+		go func() {
+			a, err := w.Send(wiretest.Activated(), body)
+			came <- a
+			answered <- err
+		}()
+		time.Sleep(100 * time.Millisecond) // the other waits for this attempt by now
+	})
+	wantSealed(t, s.Seal())
+	a := <-came
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	if a.Name() != "SEAL_PENDING" && a.Name() != "SEAL_MISMATCH" {
+		t.Errorf("the other record got %s", a.Body)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bindery/bindery/chain"
+	"github.com/bindery/bindery/commitment"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
 	"github.com/bindery/bindery/internal/store/storetest"
@@ -164,7 +165,7 @@ func TestCommitWritesNoMandate(t *testing.T) {
 // TestChains: each pair of agents has a chain of its own, without gaps, and its anchors
 // recompute.
 //
-// covers GC-241, GC-257
+// covers GC-138, GC-241, GC-257
 func TestChains(t *testing.T) {
 	w, _, _ := world(t, 0)
 	a, b := w.Party("acme"), w.Party("initech")
@@ -187,6 +188,44 @@ func TestChains(t *testing.T) {
 			}
 			prev = string(l.Anchor)
 		}
+	}
+}
+
+// TestFinancial: an amount of money is sealed with its currency, and with no other.
+func TestFinancial(t *testing.T) {
+	w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{{Class: commitment.Financial, Magnitude: 500, Currency: "EUR"}}})
+	from := w.Party("acme")
+	money := func(cur commitment.Currency) *wiretest.Script {
+		s := w.Script(from)
+		s.Amount = commitment.Amount{Class: commitment.Financial, Magnitude: 250, Currency: cur}
+		s.Draw, s.Limit = 300, 500
+		return s
+	}
+	s := money("EUR").Through(wiretest.P3)
+	a := s.Seal()
+	wantSealed(t, a)
+	if got := wiretest.Text(a.Doc, "result", "joint_seal"); got != wiretest.JointSeal(s.Record) {
+		t.Errorf("joint seal %s", got)
+	}
+	s = money("EUR").Through(wiretest.P3)
+	s.Edit.Record = func(record wiretest.Doc) { record["currency"] = "USD" }
+	wantName(t, s.Seal(), "CURRENCY_MISMATCH")
+	s = money("USD").Through(wiretest.Closing)
+	wantName(t, s.P3(), "CURRENCY_MISMATCH") // of the responder's own draw
+}
+
+// TestHumanCloses: a registered human may sign the Closed (T2).
+func TestHumanCloses(t *testing.T) {
+	w, _, _ := world(t, 0)
+	s := w.Script(w.Party("acme"))
+	s.Closer = s.From.Human
+	s.Edit.P1 = func(meta wiretest.Doc) { meta["closing"] = "human" }
+	s.Edit.Closed = func(claims wiretest.Doc) { claims["iss"], claims["signer_role"] = s.From.HumanID(), "human" }
+	s.Through(wiretest.P3)
+	a := s.Seal()
+	wantSealed(t, a)
+	if role := wiretest.Slot(s.Record, 0)["signer_role"]; role != "human" {
+		t.Errorf("the record names signer_role %v", role)
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *Centre) Exchange(ctx context.Context, taskID, contextID string, m *cros
 	switch {
 	case err != nil:
 		return nil, err
-	case contextID != "" && contextID != x.ContextID:
+	case contextID != x.ContextID:
 		return nil, crossing.ErrNoTask
 	case shown.State.Terminal():
 		return nil, crossing.ErrNoTask // A2A takes no message to a terminal task
@@ -60,6 +60,9 @@ func (c *Centre) begin(ctx context.Context, m *crossing.P1) (*crossing.Task, err
 	class, refusal := crossing.ParseIntent(m.IntendedClass, m.IntendedAct, c.cfg.Acts)
 	if refusal == nil {
 		_, refusal = crossing.Screen(c.screening(ctx, m, class, m.IntendedAct))
+	}
+	if refusal == nil {
+		refusal = c.probing(ctx, m.Party.PrincipalID)
 	}
 	var grant *Grant
 	if refusal == nil {
@@ -144,6 +147,9 @@ func (c *Centre) closings(ctx context.Context, x *Crossing, m *crossing.P3) (*cr
 		}
 		if x, err = c.own(ctx, x.TaskID); err != nil {
 			return nil, err
+		}
+		if x.State.Terminal() {
+			return nil, crossing.ErrNoTask
 		}
 	}
 	return c.closing(ctx, x, m)

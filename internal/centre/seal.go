@@ -259,7 +259,7 @@ func (c *Centre) finish(ctx context.Context, a *Attempt) (*Seal, *crossing.Refus
 	}
 	seal, refusal, err := c.cfg.Store.Commit(ctx, Commit{
 		Attempt: a, Party: c.cfg.Self.AgentID, ChainID: p.Record.ChainID(), Triple: t, Effector: c.cfg.Self.PrincipalID,
-		SpendReceipt: receipt, At: c.now(), Build: c.build(p),
+		Counterparty: x.Peer.PrincipalID, SpendReceipt: receipt, At: c.now(), Build: c.build(p),
 	})
 	switch {
 	case refusal != nil:

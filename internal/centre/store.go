@@ -111,6 +111,7 @@ type Commit struct {
 	ChainID      jcs.Hex256
 	Triple       mandate.Triple
 	Effector     string // this party's principal_id
+	Counterparty string // the other's, for a refusal row
 	SpendReceipt string // stored as the hold's final receipt
 	At           time.Time
 	// Build forms seal and publication for the position that the transaction takes.
@@ -153,6 +154,9 @@ type Crossings interface {
 	Refuse(ctx context.Context, row RefusalRow, x *Crossing) error
 	// Refusals lists the newest rows first, at most limit.
 	Refusals(ctx context.Context, limit int) ([]RefusalRow, error)
+	// CountRefusals counts what a counterparty was refused here under a name since a
+	// moment, but for one failure path and for crossings that this party initiated.
+	CountRefusals(ctx context.Context, counterparty string, name crossing.Name, exceptPath string, since time.Time) (int, error)
 }
 
 // Grants keeps this party's Opens.

@@ -8,6 +8,7 @@ import (
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
+	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
 
@@ -37,6 +38,19 @@ func (l *localRA) Principal(ctx context.Context, id string) (*mandate.Principal,
 	return &p, err
 }
 
+func (l *localRA) Status(ctx context.Context, hash jcs.Hex256) (mandate.Status, error) {
+	nonce := credential()
+	token, err := l.registry.Status(ctx, api.StatusRequest{Hash: hash, Nonce: nonce})
+	if err != nil {
+		return mandate.Status{}, err
+	}
+	return mandate.ParseStatus(token, l.keys)
+}
+
+func (l *localRA) Revoke(ctx context.Context, hash jcs.Hex256) (api.Revoked, error) {
+	return l.registry.Revoke(ctx, registry.Actor{Role: api.RolePrincipal, PrincipalID: l.principal}, api.Revoke{Hash: hash})
+}
+
 // remoteRA is the registry that this party has joined.
 type remoteRA struct{ *client.Registry }
 
@@ -46,6 +60,10 @@ func (r remoteRA) RegisterOpen(ctx context.Context, token string) (string, error
 
 func (r remoteRA) RegisterClosed(ctx context.Context, token, counterparty string) (string, error) {
 	return r.Registry.RegisterClosed(ctx, api.RegisterClosed{Token: token, CounterpartyAgent: counterparty})
+}
+
+func (r remoteRA) Revoke(ctx context.Context, hash jcs.Hex256) (api.Revoked, error) {
+	return r.Registry.Revoke(ctx, api.Revoke{Hash: hash})
 }
 
 func (r remoteRA) Principal(ctx context.Context, id string) (*mandate.Principal, error) {

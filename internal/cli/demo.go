@@ -244,7 +244,8 @@ func (d *demo) serve(ctx context.Context, h *home) error {
 	}
 }
 
-// stop ends the children that this demo started, and no others.
+// stop ends the children that this demo started, and no others. One that takes its time
+// is killed: every role bears that.
 func (d *demo) stop() {
 	for _, p := range d.procs {
 		_ = p.cmd.Process.Signal(os.Interrupt)
@@ -252,7 +253,7 @@ func (d *demo) stop() {
 	for _, p := range d.procs {
 		select {
 		case <-p.ended:
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Second):
 			_ = p.cmd.Process.Kill()
 			<-p.ended
 		}
@@ -389,7 +390,8 @@ func get(ctx context.Context, url, credential string) error {
 	return fetch(ctx, url, credential, io.Discard)
 }
 
-// fetch reads one of the demo's own endpoints.
+// fetch reads one of the demo's own endpoints. It keeps no connection: a server that is
+// told to end waits for one that is open and silent.
 func fetch(ctx context.Context, url, credential string, w io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -398,7 +400,8 @@ func fetch(ctx context.Context, url, credential string, w io.Writer) error {
 	if credential != "" {
 		req.Header.Set("Authorization", "Bearer "+credential)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	one := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := one.Do(req)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func checkKeys(t *testing.T, got map[string]any) {
 // TestDemoRecomputed has other languages compute joint seal, agreement, chain and
 // anchors from the printed result alone.
 //
-// covers GC-130, GC-212, GC-241, GC-244
+// covers GC-126, GC-130, GC-212, GC-241, GC-244, GC-245
 func TestDemoRecomputed(t *testing.T) {
 	t.Parallel()
 	raw, got := demoJSON(t)
@@ -219,7 +219,11 @@ func TestDemoInterrupted(t *testing.T) {
 		time.Sleep(ms * time.Millisecond)
 		signal := []os.Signal{os.Interrupt, syscall.SIGTERM}[i%2]
 		_ = cmd.Process.Signal(signal) // it may have ended already
+		began := time.Now()
 		err := cmd.Wait()
+		if d := time.Since(began); d > 3*time.Second {
+			t.Errorf("after %d ms it takes %v to end", ms, d)
+		}
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() != 3 && exit.ExitCode() != -1 {
 			t.Errorf("after %d ms: %v\n%s", ms, err, said.String())

@@ -25,7 +25,7 @@ func (a *app) mandate() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.mandateOpen(), a.mandateShow())
+	cmd.AddCommand(a.mandateOpen(), a.mandateClose(), a.mandateList(), a.mandateShow(), a.mandateVerify(), a.mandateStatus(), a.mandateRevoke())
 	return cmd
 }
 

@@ -52,6 +52,10 @@ type ra interface {
 	centre.Registrar
 	centre.Resolver
 	RegisterOpen(ctx context.Context, token string) (receipt string, err error)
+	// Status is the RA's signed answer about this moment (design R5).
+	Status(ctx context.Context, hash jcs.Hex256) (mandate.Status, error)
+	// Revoke revokes a mandate of this party, by either of its hashes.
+	Revoke(ctx context.Context, hash jcs.Hex256) (api.Revoked, error)
 }
 
 // va is the party's Verification Authority, here or elsewhere.

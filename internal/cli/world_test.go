@@ -131,6 +131,7 @@ type world struct {
 	responder       *process
 	authority       *process // nil: it is part of the responder
 	committed       int      // crossings that both must hold by now
+	tolerated       string   // the name of a refusal that may be recorded on the way
 }
 
 const wide = "1000000000" // a limit that no test can exhaust

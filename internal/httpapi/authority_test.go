@@ -155,7 +155,7 @@ func (s *site) join(t *testing.T, credential string, by *jose.Signer) {
 	}
 }
 
-// covers GC-084, GC-088, GC-093, GC-133, GC-372
+// covers GC-005, GC-084, GC-088, GC-093, GC-133, GC-372
 func TestAuthorityRoundTrip(t *testing.T) {
 	s := newSite(t, authority.Rate{}, nil)
 	by := newSigner(t)

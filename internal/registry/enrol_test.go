@@ -96,8 +96,11 @@ func TestAuthenticate(t *testing.T) {
 	w := newWorld(t)
 	for _, role := range []string{api.RolePrincipal, api.RoleAgent, api.RoleIssuer, api.RoleEffector, api.RoleOperator} {
 		want := registry.Actor{Role: role, PrincipalID: w.a.id}
-		if role == api.RoleAgent {
+		switch role {
+		case api.RoleAgent:
 			want.AgentID = w.a.agentID
+		case api.RoleIssuer:
+			want.Issuer = api.CredentialHash(role + "@" + w.a.id)
 		}
 		if got, err := w.ra.Authenticate(t.Context(), role+"@"+w.a.id); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", role, got, err)
@@ -109,7 +112,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// covers GC-080, GC-081, GC-082
+// covers GC-080, GC-081, GC-082, GC-110
 func TestRoleMismatch(t *testing.T) {
 	w := newWorld(t)
 	ctx, d := t.Context(), w.deal(irreversible(1))
@@ -135,6 +138,20 @@ func TestRoleMismatch(t *testing.T) {
 			_, err := w.ra.Revoke(ctx, a, api.Revoke{Hash: jcs.HexOf([]byte("x"))})
 			return err
 		}, []string{api.RolePrincipal, api.RoleOperator}},
+		"consume": {func(a registry.Actor) error {
+			_, err := w.ra.Consume(ctx, a, units(d.openA, 1, "irreversible"))
+			return err
+		}, []string{api.RoleEffector}},
+		"burned": {func(a registry.Actor) error { return w.ra.Burned(ctx, a, api.Burn{}) }, []string{api.RoleEffector}},
+		"issuer": {func(a registry.Actor) error { return w.ra.RegisterIssuer(ctx, a, api.RegisterIssuer{}) }, []string{api.RoleOperator}},
+		"add":    {func(a registry.Actor) error { return w.ra.Add(ctx, a, api.Addition{}) }, []string{api.RolePrincipal, api.RoleOperator}},
+		"suspend": {func(a registry.Actor) error {
+			return w.ra.SetSuspended(ctx, a, api.Suspension{PrincipalID: w.b.id, Suspended: a.Role != api.RoleOperator})
+		}, []string{api.RoleOperator}},
+		"withdraw": {func(a registry.Actor) error {
+			return w.ra.Withdraw(ctx, a, api.Withdrawal{CredentialHash: jcs.HexOf([]byte("x"))})
+		}, []string{api.RolePrincipal, api.RoleOperator}},
+		"audit": {func(a registry.Actor) error { _, err := w.ra.AuditRows(ctx, a, 0, 1); return err }, []string{api.RoleOperator}},
 	}
 	for name, route := range routes {
 		for _, role := range []string{api.RolePrincipal, api.RoleAgent, api.RoleIssuer, api.RoleEffector, api.RoleOperator, ""} {

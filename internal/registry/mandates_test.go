@@ -139,7 +139,7 @@ func TestRegisterClosedReceipt(t *testing.T) {
 	}
 }
 
-// covers GC-021, GC-153, GC-188, GC-189, GC-203, GC-204, GC-297
+// covers GC-021, GC-153, GC-188, GC-189, GC-200, GC-203, GC-204, GC-297
 func TestRegisterClosedRefusals(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(w.a, w.a.openDraft(financial(250000, "EUR")))

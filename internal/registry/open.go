@@ -127,9 +127,11 @@ func (r *Registry) judgeOpen(ctx context.Context, p *mandate.PresentedOpen, acto
 		OpenHash: open.OpenHash(), TokenHash: open.TokenHash(), SignedHash: open.SignedHash(),
 		PrincipalID: principal.ID, AgentID: open.Subject(),
 		Limit: limit, ExpiresAt: open.ExpiresAt(), Token: open.Token(), At: now,
-		SingleParty: open.Counterparties().IsSilent(), By: actor,
+		SingleParty: permitsNobody(open.Counterparties()), By: actor,
 	}, nil
 }
+
+func permitsNobody(c mandate.Counterparties) bool { return !c.Any() && len(c.List()) == 0 }
 
 // ownAgent reports whether the Open is for an agent of the principal and, unless it
 // leaves closing to humans (CL-2), for that agent's registered key. A service that an

@@ -20,9 +20,9 @@
 //	 "initiator_token_sha256":"<64 hex>","responder_token_sha256":"<64 hex>","state":"held"}
 //
 // An effector may also consume units of an Open, one act at a time and before the act:
-// draws and units share the Open's one counter (AG-21). An Open that names counterparties
+// draws and units share the Open's one counter (AG-21). An Open that permits counterparties
 // is shown to them at P1, so that holding it proves nothing there: only the effector of
-// its own principal consumes units of it. One that names none is for whoever holds its
+// its own principal consumes units of it. One that permits nobody is for whoever holds its
 // registered bytes.
 //
 // A service issuer registers Opens for the subjects on its list, which the operator

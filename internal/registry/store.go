@@ -184,7 +184,7 @@ type Open struct {
 	At                              time.Time
 
 	// What follows is not read back.
-	SingleParty bool  // it names no counterparties, so it is never shown to one (CL-3)
+	SingleParty bool  // it permits no counterparty, so it is never shown to one (CL-3)
 	By          Actor // who registers it, for the audit row
 }
 
@@ -216,8 +216,8 @@ type Units interface {
 	// and stores c.Answer, or does neither. The same c.Request under this RequestID of
 	// this Effector gets its stored answer, whatever has happened since. Else, asked in
 	// this order: ErrExists, the RequestID is another request's; ErrNotFound;
-	// ErrServiceHeld, the Open's agent is on an issuer's list; ErrNotOwn, the Open has
-	// counterparties and the effector is not of its principal; ErrExpired, at c.At;
+	// ErrServiceHeld, the Open's agent is on an issuer's list; ErrNotOwn, the Open
+	// permits counterparties and the effector is not of its principal; ErrExpired, at c.At;
 	// ErrClass; ErrCurrency; ErrRevoked; ErrSuspended, the Open's principal or the
 	// effector's; ErrExhausted, drawn + Units would exceed the limit; the limit 0 of an
 	// Open of class observe is no limit (M-5).

@@ -25,7 +25,7 @@ const logBurned = "mandate_unit_burned"
 // currency; api.CodeConflict when the request_id is another request's; MANDATE_INVALID
 // when the bytes are unknown, or a principal is suspended; SERVICE_HELD_MANDATE when a
 // registered issuer may issue for the agent (§3.7.2 rule 2); MANDATE_PARTY_MISMATCH when
-// the Open names counterparties and the effector is not of its principal;
+// the Open permits counterparties and the effector is not of its principal;
 // MANDATE_EXPIRED; CLASS_EXCEEDED for an act above the Open's class (L-1, CM-2);
 // CURRENCY_MISMATCH; MANDATE_REVOKED; MAGNITUDE_EXHAUSTED for more than is left (CM-1),
 // or a limit of none (M-5).

@@ -14,15 +14,16 @@
 //	s.Edit.Record = func(d wiretest.Doc) { d["agreement_hash"] = wiretest.Hash("other terms") }
 //	s.Through(wiretest.P3)
 //	before := w.Rows()
-//	a := s.Seal()
-//	w.WantRefusal(a, "AGREEMENT_HASH_MISMATCH")
+//	a := s.Seal() // a.Name() is AGREEMENT_HASH_MISMATCH
 //	w.Refused(before, "AGREEMENT_HASH_MISMATCH")
 //
 // Each step makes what an honest initiator would send, hands it to the one function of
-// [Edits] that belongs to it, and sends it. What the script builds it builds without
-// packages crossing, chain and jcs: messages and record as plain JSON, digests with
-// crypto/sha256, signatures over claims as they stand. So a fault of ours is not on both
-// sides of a test, and a test can send what our own types would refuse to hold.
+// [Edits] that belongs to it, and sends it. What the script builds it builds by itself:
+// messages and record as plain JSON, digests with crypto/sha256, signatures over claims as
+// they stand. So a fault of ours is not on both sides of a test, and a test can send what
+// our own types would refuse to hold.
+//
+// [World.Initiator] is an honest initiator instead, with a centre and a store of its own.
 //
 // [World.Rows] reads every row of every table, so that a test can say that nothing was
 // written but the refusal.

@@ -105,7 +105,8 @@ func (p *Party) enrolment(secret string) api.Enrol {
 // HumanID names the Party's human in its Principal's record.
 func (p *Party) HumanID() string { return "urn:anax:human:" + p.AgentID[len("urn:anax:agent:"):] }
 
-func (p *Party) identity() centre.Identity {
+// Identity is the Party as a centre of its own would be it.
+func (p *Party) Identity() centre.Identity {
 	return centre.Identity{
 		Profile: p.Profile, Basis: p.Basis, Issuers: jose.NewKeySet(p.Issuer.Key()), Agent: p.Agent, Publisher: p.Publisher,
 	}
@@ -144,6 +145,19 @@ func (p *Party) Issue(amount commitment.Amount, edit func(Doc)) Open {
 // RegisterOpen registers an Open at the RA, over the wire.
 func (p *Party) RegisterOpen(o Open) (receipt string, err error) {
 	return p.RA.RegisterOpen(p.w.t.Context(), api.RegisterOpen{Token: o.Full()})
+}
+
+// Grant issues and registers an Open and keeps it in the store of the Party's centre.
+func (p *Party) Grant(store centre.Store, amount commitment.Amount) Open {
+	p.w.t.Helper()
+	o, now := p.Issue(amount, nil), p.w.Clock.Now()
+	receipt, err := p.RegisterOpen(o)
+	p.w.check(err)
+	p.w.check(store.PutGrant(p.w.t.Context(), centre.Grant{
+		OpenHash: hex256(OpenHash(o.Token)), Presented: o.Token, Disclosure: o.Disclosure, Receipt: receipt,
+		ExpiresAt: now.Add(openLifetime), CreatedAt: now,
+	}))
+	return o
 }
 
 // RegisterClosed registers a Closed at the RA, over the wire.

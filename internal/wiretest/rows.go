@@ -87,12 +87,3 @@ func (w *World) ClosedState(token string) string {
 	}
 	return ""
 }
-
-// WantRefusal fails the test unless an answer refuses under this name, and a JSON-RPC
-// error does so under the code that §3.7.4 gives it.
-func (w *World) WantRefusal(a Answer, name string) {
-	w.t.Helper()
-	if a.Name() != name {
-		w.t.Fatalf("answered %s, want %s", a.Body, name)
-	}
-}

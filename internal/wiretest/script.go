@@ -51,7 +51,8 @@ type Script struct {
 	Amount      commitment.Amount // asserted by the initiator's Closed and by the record
 	Draw, Limit commitment.Magnitude
 	Terms       string
-	Disclose    bool // show the Open's limit at P3
+	Disclose    bool         // show the Open's limit at P3
+	Closer      *jose.Signer // signs the Closed; nil: the agent
 	// Registrar registers the Closed; nil: the RA over the wire, which must take it. A
 	// test replaces it to present a Closed that no RA would register.
 	Registrar func(closed string) (receipt string)
@@ -178,6 +179,9 @@ func (s *Script) SignClosed(edit func(Doc)) string {
 	}
 	if edit != nil {
 		edit(claims)
+	}
+	if s.Closer != nil {
+		return sign(s.W.t, s.Closer, claims)
 	}
 	return sign(s.W.t, p.Agent, claims)
 }

@@ -106,7 +106,7 @@ func (w *World) wire(db *sqlite.DB, cfg Config) {
 		publisher = cfg.Publisher(publisher)
 	}
 	c := centre.Config{
-		Store: db.Centre(), Self: w.Responder.identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),
+		Store: db.Centre(), Self: w.Responder.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),
 		Registrar: ra, Resolver: ra, Publisher: publisher, Verifier: localVA{w.Authority, ""},
 		VerifyURL: w.Authority.VerifyURL, AckTimeout: cfg.AckTimeout, Now: w.Clock.Now, Hook: w.point,
 	}
@@ -167,13 +167,7 @@ func (w *World) settle(cfg Config) {
 		cfg.Grants = []commitment.Amount{{Class: commitment.Irreversible, Magnitude: 1000}}
 	}
 	for _, amount := range cfg.Grants {
-		o := p.Issue(amount, nil)
-		receipt, err := p.RegisterOpen(o)
-		w.check(err)
-		w.check(w.Store.PutGrant(w.t.Context(), centre.Grant{
-			OpenHash: hex256(OpenHash(o.Token)), Presented: o.Token, Disclosure: o.Disclosure, Receipt: receipt,
-			ExpiresAt: w.Clock.Now().Add(openLifetime), CreatedAt: w.Clock.Now(),
-		}))
+		p.Grant(w.Store, amount)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bindery/bindery/chain"
+	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
 	"github.com/bindery/bindery/jcs"
 )
@@ -136,6 +137,15 @@ func (c *Centre) Refusals(ctx context.Context, limit int) ([]centre.RefusalRow, 
 	})
 }
 
+// CountRefusals implements [centre.Crossings].
+func (c *Centre) CountRefusals(ctx context.Context, counterparty string, name crossing.Name, exceptPath string, since time.Time) (n int, err error) {
+	err = c.db.view(ctx).row(`SELECT count(*) FROM refusals 
+		WHERE counterparty = ? AND name = ? AND failure_path <> ? AND at >= ?
+		AND NOT EXISTS (SELECT 1 FROM crossings c WHERE c.crossing_id = refusals.crossing_id AND c.role = 'initiator')`,
+		counterparty, string(name), exceptPath, since.UnixMilli()).Scan(&n)
+	return n, err
+}
+
 // PutGrant implements [centre.Grants].
 func (c *Centre) PutGrant(ctx context.Context, g centre.Grant) error {
 	return c.db.update(ctx, func(t *tx) error {
@@ -182,6 +192,14 @@ func (c *Centre) Links(ctx context.Context, party string, chainID jcs.Hex256) ([
 	rows, err := c.db.view(ctx).rows(`SELECT coalesce(prev_hash, ''), chain_seq, joint_seal, anchor, crossing_id
 		FROM anchors WHERE party = ? AND chain_id = ? ORDER BY chain_seq`, party, string(chainID))
 	return collect(rows, err, scanLink)
+}
+
+// ChainIDs lists the chains of a party, for its owner.
+func (c *Centre) ChainIDs(ctx context.Context, party string) ([]jcs.Hex256, error) {
+	rows, err := c.db.view(ctx).rows("SELECT chain_id FROM chain_heads WHERE party = ? ORDER BY chain_id", party)
+	return collect(rows, err, func(scan func(...any) error) (id jcs.Hex256, err error) {
+		return id, scan(&id)
+	})
 }
 
 func scanLink(scan func(...any) error) (l chain.Link, err error) {

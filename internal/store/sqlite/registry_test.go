@@ -13,6 +13,7 @@ import (
 )
 
 // covers GC-073, GC-076, GC-082, GC-191, GC-192, GC-194, GC-195, GC-208, GC-301
+// covers GC-074, GC-077, GC-078, GC-079, GC-175, GC-181, GC-182, GC-183, GC-184, GC-185, GC-188, GC-190, GC-197, GC-198, GC-201
 func TestRegistryStore(t *testing.T) {
 	storetest.Registry(t, func(t *testing.T) registry.Store {
 		db, _ := openAuthority(t)

@@ -160,7 +160,7 @@ func (c *Centre) Commit(ctx context.Context, m centre.Commit) (seal *centre.Seal
 		seal, refusal = nil, nil
 		receipt, err := confirmHold(t, m.Triple, m.Effector, m.At, m.SpendReceipt)
 		if refusal = commitRefusal(err); refusal != nil {
-			row := centre.RefusalRow{Refusal: *refusal, CrossingID: m.Attempt.CrossingID, At: m.At}
+			row := centre.RefusalRow{Refusal: *refusal, CrossingID: m.Attempt.CrossingID, At: m.At, Counterparty: m.Counterparty}
 			return refuseAttempt(t, m.Attempt, m.Triple, row)
 		}
 		if err != nil {

@@ -40,6 +40,18 @@ func Registry(t *testing.T, newStore func(t *testing.T) registry.Store) {
 		{"active", registryActive},
 		{"spent flags", registrySpentFlags},
 		{"interleavings", registryInterleavings},
+		{"units", registryUnits},
+		{"units of whom", registryUnitsJudged},
+		{"units again", registryUnitsAgain},
+		{"units race", registryUnitsRace},
+		{"units burned", registryBurned},
+		{"service held", registryServiceHeld},
+		{"issuers", registryIssuers},
+		{"additions", registryAdditions},
+		{"addition bounds", registryAdditionBounds},
+		{"suspended", registrySuspended},
+		{"withdrawals", registryWithdrawals},
+		{"audit", registryAudit},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t)) })
 	}
@@ -176,8 +188,11 @@ func registryActors(t *testing.T, s registry.Store) {
 	want(t, "enrol", err, nil)
 	for _, role := range roles {
 		wanted := registry.Actor{Role: role, PrincipalID: partyA}
-		if role == api.RoleAgent {
+		switch role {
+		case api.RoleAgent:
 			wanted.AgentID = agentA
+		case api.RoleIssuer:
+			wanted.Issuer = hash(role, partyA)
 		}
 		if got, err := s.Actor(ctx, hash(role, partyA)); err != nil || got != wanted {
 			t.Errorf("%s: %+v, %v", role, got, err)
@@ -217,6 +232,7 @@ func open(name, principal, agent string, limit commitment.Magnitude) registry.Op
 		PrincipalID: principal, AgentID: agent,
 		Limit:     commitment.Amount{Class: commitment.Irreversible, Magnitude: limit},
 		ExpiresAt: registryStart.Add(time.Hour), Token: "token of " + name, Receipt: "receipt of " + name, At: registryStart,
+		By: registry.Actor{Role: api.RolePrincipal, PrincipalID: principal},
 	}
 }
 
@@ -255,6 +271,7 @@ func registryOpens(t *testing.T, s registry.Store) {
 	add("same payload, other signature", func(x *registry.Open) { x.TokenHash, x.OpenHash = hash("x"), hash("x") }, registry.ErrExists, "")
 	got, err := s.FindOpen(ctx, o.OpenHash)
 	want(t, "find", err, nil)
+	o.By = registry.Actor{} // is not read back
 	if !reflect.DeepEqual(got, o) {
 		t.Errorf("got %+v, want %+v", got, o)
 	}

@@ -87,7 +87,7 @@ func valueText(v any) string {
 func (r Row) text() string {
 	var b strings.Builder
 	for _, column := range slices.Sorted(maps.Keys(r)) {
-		fmt.Fprintf(&b, "%s=%q ", column, r[column])
+		b.WriteString(column + "\x00" + r[column] + "\x00")
 	}
 	return b.String()
 }
@@ -100,6 +100,9 @@ type Change struct{ Removed, Added []Row }
 func (r Rows) Since(before Rows) map[string]Change {
 	changes := map[string]Change{}
 	for name, now := range r {
+		if slices.EqualFunc(now, before[name], maps.Equal) {
+			continue
+		}
 		c := Change{Removed: missing(before[name], now), Added: missing(now, before[name])}
 		if len(c.Removed)+len(c.Added) > 0 {
 			changes[name] = c

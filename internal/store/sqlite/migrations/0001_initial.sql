@@ -238,6 +238,7 @@ CREATE TABLE refusals (
     detail          TEXT NOT NULL
 ) STRICT;
 CREATE INDEX refusals_by_crossing ON refusals (crossing_id);
+CREATE INDEX refusals_by_counterparty ON refusals (counterparty, name, at);
 
 -- Publications wait here until the Verification Authority has acknowledged them (design C7).
 CREATE TABLE outbox (

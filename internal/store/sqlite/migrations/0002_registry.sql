@@ -1,6 +1,6 @@
 -- Registration Authority: units of Opens, service issuers. Times and hashes as in 0001.
 
--- An Open that names no counterparties is never shown to one. Older rows are taken to be
+-- An Open that permits no counterparty is never shown to one. Older rows are taken to be
 -- shown: then only their own principal's effector may consume units of them.
 ALTER TABLE opens ADD COLUMN single_party INTEGER NOT NULL DEFAULT 0 CHECK (single_party IN (0, 1));
 

@@ -1,0 +1,29 @@
+package requirements_test
+
+import (
+	"testing"
+
+	"github.com/bindery/bindery/docs/requirements"
+)
+
+func TestFind(t *testing.T) {
+	for _, want := range []requirements.Row{
+		{ID: "GC-092", Level: "MUST†", Clause: "§3.7.3", Role: "VA"},
+		{ID: "GC-257", Label: "4.4.2-2", Level: "MUST†", Clause: "§4.4.2", Role: "each party"},
+		{ID: "GC-142", Level: "MUST", Clause: "§4.1.1", Role: "issuer, agent"},
+	} {
+		got, ok := requirements.Find(want.ID)
+		if !ok || got.Requirement == "" || got.Test == "" {
+			t.Fatalf("%s: %+v, %v", want.ID, got, ok)
+		}
+		got.Requirement, got.Test = "", ""
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", want.ID, got, want)
+		}
+	}
+	for _, id := range []string{"", "GC-", "GC-999", "gc-092", "| GC-092", "AG-01"} {
+		if row, ok := requirements.Find(id); ok {
+			t.Errorf("%q found: %+v", id, row)
+		}
+	}
+}
