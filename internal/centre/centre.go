@@ -15,8 +15,9 @@
 // or resolved, means committed (design C5).
 //
 // Refused: whatever package crossing refuses; every refusal is a row with name,
-// crossing_id, time and the two spent flags (E-1). A call to the RA or VA without an
-// answer is never a refusal.
+// crossing_id, time and the two spent flags (E-1). A call that spends or publishes and
+// gets no answer is never a refusal; a Principal that does not resolve is one, since the
+// check that needs it has then failed (§5.4, GC-304).
 //
 // Room: roles. Storage, registry, authority and counterparty come in as interfaces;
 // clock and randomness by configuration.

@@ -30,6 +30,8 @@ import (
 //	secretless FILE DIR        nothing of DIR's secrets is in FILE
 //	gone DIR                   no process works in DIR or names it
 //	post URL FILE ANSWER       POST a JSON-RPC request, keep the answer in a file
+//
+// covers GC-098, GC-105, GC-133, GC-134, GC-216, GC-217, GC-218, GC-220, GC-233, AG-49, AG-73
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
