@@ -135,6 +135,7 @@ func TestClearedOnlyByClear(t *testing.T) {
 //
 // covers GC-097, GC-098, GC-099, GC-100, GC-102, GC-103, GC-104, GC-105, GC-106, GC-107, GC-108, GC-109, GC-112, GC-114
 // covers GC-251, GC-252, GC-288, GC-289, GC-290, GC-291, GC-292, GC-293, GC-294, GC-295, GC-296, GC-297, GC-298, GC-299, GC-300, GC-066, GC-304, GC-063, GC-065
+// covers GC-305
 func TestOneFault(t *testing.T) {
 	base := crossingtest.NewFinancial(t)
 	if _, refusal := judge(t, base); refusal != nil {

@@ -124,8 +124,10 @@ type Config struct {
 type Centre struct {
 	cfg Config
 
-	mu      sync.Mutex // guards flights
+	mu      sync.Mutex // guards what follows
 	flights map[string]*flight
+	failed  map[string]bool // crossings whose last attempt could not be written (F6)
+	late    []RefusalRow    // refusals given while nothing could be written
 }
 
 // New checks the configuration.
@@ -154,7 +156,7 @@ func New(cfg Config) (*Centre, error) {
 	if cfg.Hook == nil {
 		cfg.Hook = func(string) {}
 	}
-	return &Centre{cfg: cfg, flights: map[string]*flight{}}, nil
+	return &Centre{cfg: cfg, flights: map[string]*flight{}, failed: map[string]bool{}}, nil
 }
 
 func (c *Centre) now() time.Time { return c.cfg.Now() }

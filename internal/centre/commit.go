@@ -192,9 +192,13 @@ func (r *run) sealOne(ctx context.Context, params []byte) (*sealed, error) {
 		}
 		last = err
 		var refusal *crossing.Refusal
-		if errors.As(err, &refusal) && refusal.Name != crossing.SealPending {
+		if errors.As(err, &refusal) && refusal.Name != crossing.SealPending && refusal.Name != crossing.ChainPositionUnavailable {
 			return nil, err
 		}
+	}
+	var refusal *crossing.Refusal
+	if errors.As(last, &refusal) && refusal.Name == crossing.ChainPositionUnavailable {
+		return nil, last // given only before an attempt: no seal can come of it (design C7)
 	}
 	return nil, errors.Join(ErrUnknown, last)
 }
@@ -329,7 +333,7 @@ func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
 		return nil, errors.Join(ErrUnknown, errors.New("centre: the authority does not confirm: "+fault))
 	}
 	r.done("P5", "distribution", begin, "own anchor written at chain_seq "+itoa(link.Seq), "the authority resolves the seal; all five checks hold")
-	x.State, x.Report = crossing.Committed, r.report(s, link, v)
+	x.State, x.Refusal, x.Report = crossing.Committed, nil, r.report(s, link, v)
 	err = c.put(ctx, x)
 	if errors.Is(err, ErrConflict) { // resumed twice at once: the first report stands
 		if now, err := c.cfg.Store.CrossingByID(ctx, x.CrossingID); err == nil && now.Report != nil {
@@ -358,6 +362,9 @@ func (r *run) judge(v jcs.Value, s *sealed) string {
 // artifact compares the task's artifact with the seal's block. A task that cannot be
 // read loses nothing but convenience (§5.6-2); one that shows another seal does.
 func (r *run) artifact(ctx context.Context, s *sealed) error {
+	if r.peer == nil {
+		return nil // repaired without the counterparty
+	}
 	t, err := r.peer.Task(ctx, r.x.TaskID)
 	if err != nil || t.State != crossing.Committed {
 		r.c.cfg.Log.Info("the task does not show the artifact", "crossing_id", r.x.CrossingID)

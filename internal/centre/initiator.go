@@ -67,6 +67,7 @@ func (c *Centre) Cross(ctx context.Context, d Deal, dial Dial, started func(cros
 	if refusal != nil {
 		return nil, c.refuseOwn(ctx, refusal, "", peer.Party())
 	}
+	c.repair(ctx)
 	now := c.now()
 	x := &Crossing{
 		Role: crossing.Initiator, CrossingID: c.uuid(), State: crossing.MandatesPending, PeerURL: d.URL,
@@ -98,7 +99,7 @@ func (c *Centre) Resume(ctx context.Context, crossingID string, dial Dial, tell 
 		return nil, ErrNone
 	case x.Report != nil:
 		return x.Report, nil
-	case x.Refusal != nil:
+	case x.Refusal != nil && x.State != crossing.FailedUnsealed: // F6: that may be tried again
 		return nil, x.Refusal
 	}
 	begin := c.now()
@@ -156,6 +157,9 @@ func (r *run) ended(ctx context.Context, err error) error {
 		return errors.Join(ErrUnknown, err)
 	}
 	r.x.State, r.x.Refusal, r.x.UpdatedAt = crossing.Refused, refusal, r.c.now()
+	if refusal.Name == crossing.ChainPositionUnavailable {
+		r.x.State = crossing.FailedUnsealed // nothing was refused, something failed (F6)
+	}
 	row := RefusalRow{Refusal: *refusal, CrossingID: r.x.CrossingID, At: r.c.now(), Counterparty: r.x.Peer.PrincipalID}
 	if stored := r.c.cfg.Store.Refuse(ctx, row, r.x); stored != nil {
 		return errors.Join(ErrUnknown, refusal, stored)

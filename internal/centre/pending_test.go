@@ -17,7 +17,7 @@ const short = 60 * time.Millisecond
 
 // TestUnacknowledged: a seal is written, and not reported before the authority serves it.
 //
-// covers GC-265, GC-312, GC-313
+// covers GC-014, GC-265, GC-312, GC-313
 func TestUnacknowledged(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode int32

@@ -97,6 +97,8 @@ func (c *Centre) Run(ctx context.Context, interval time.Duration) error {
 }
 
 func (c *Centre) sweep(ctx context.Context) {
+	c.recordLate(ctx)
+	c.repair(ctx)
 	if c.Responds() {
 		attempts, err := c.cfg.Store.OpenAttempts(ctx)
 		if err != nil {

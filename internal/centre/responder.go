@@ -17,6 +17,11 @@ import (
 // messages name the task and its context. A message that repeats the last one taken
 // gets its answer again; one out of order is refused and changes nothing (GC-269).
 func (c *Centre) Exchange(ctx context.Context, taskID, contextID string, m *crossing.Message) (*crossing.Task, error) {
+	if m.State == crossing.Committed {
+		// A commitment is taken from a seal that resolves, never from a message (§3.5.1
+		// INBOUND, GC-044): whoever presents one here is refused and recorded.
+		return c.refuseStranger(ctx, crossing.RefuseAt(crossing.RecordMalformed, "§3.5.1 INBOUND"), "", "")
+	}
 	if taskID == "" {
 		if m.P1 == nil {
 			return c.refuseStranger(ctx, crossing.RefuseAt(crossing.RecordMalformed, "§5.1 phase order"), "", "")
@@ -128,6 +133,12 @@ func (c *Centre) terms(ctx context.Context, x *Crossing, m *crossing.P2) (*cross
 	if err := c.put(ctx, x); errors.Is(err, ErrConflict) {
 		if now, err := c.own(ctx, x.TaskID); err == nil && now.Version != x.Version {
 			return c.terms(ctx, now, m) // this task moved on, perhaps by this very message sent twice
+		}
+		if freed, err := c.restart(ctx, x); err != nil {
+			return nil, err
+		} else if freed {
+			x.CrossingID, x.Terms, x.Agreement, x.State = "", nil, "", crossing.MandatesPending
+			return c.terms(ctx, x, m)
 		}
 		x.CrossingID = "" // it names another crossing already
 		return c.refuseRow(ctx, x, crossing.RefuseAt(crossing.RecordMalformed, "§4.4 crossing_id"), nil)
@@ -298,6 +309,8 @@ func (c *Centre) shown(ctx context.Context, x *Crossing) (*crossing.Task, error)
 		t.State, t.Answer, t.Block, t.ArtifactID = crossing.Committed, nil, out.Seal.Block, rec.Context.ArtifactID
 	case out.Seal != nil || out.Open != nil:
 		t.State, t.Answer = crossing.Sealing, nil
+	case c.isUnsealed(x.CrossingID):
+		t.State = crossing.FailedUnsealed
 	}
 	return t, nil
 }

@@ -76,8 +76,9 @@ func (c *Centre) attempt(ctx context.Context, p *crossing.SealParams) ([]byte, e
 		return c.Seal(ctx, jcsOf(p)) // another worker was quicker: look again
 	}
 	if err != nil {
-		return nil, c.pending("attempt", id, err)
+		return nil, c.unwritable(ctx, x, p, err)
 	}
+	c.writable(id)
 	c.cfg.Hook(PointAfterAttempt)
 	return c.join(ctx, a, a.JointSeal)
 }
@@ -135,7 +136,7 @@ func (c *Centre) probe(ctx context.Context, p *crossing.SealParams) (*crossing.R
 	if prev := p.AnchorIntent.Prev; prev != "" {
 		holder, err := c.cfg.Store.ChainOf(ctx, party, prev)
 		if err != nil {
-			return nil, err
+			return c.noPosition(err), nil
 		}
 		if holder != "" && holder != chainID {
 			return crossing.RefuseAt(crossing.ChainPositionUnavailable, "§4.4.2-3"), nil
@@ -143,7 +144,7 @@ func (c *Centre) probe(ctx context.Context, p *crossing.SealParams) (*crossing.R
 	}
 	next, err := c.cfg.Store.Next(ctx, party, chainID)
 	if err != nil {
-		return nil, err
+		return c.noPosition(err), nil
 	}
 	if next != p.AnchorIntent {
 		c.cfg.Log.Warn("chain_divergence", "crossing_id", p.Record.CrossingID) // a gap is allowed (AG-42)
@@ -155,6 +156,7 @@ func (c *Centre) probe(ctx context.Context, p *crossing.SealParams) (*crossing.R
 func (c *Centre) refuseRecord(ctx context.Context, x *Crossing, p *crossing.SealParams, r *crossing.Refusal) error {
 	row := RefusalRow{Refusal: *r, CrossingID: x.CrossingID, At: c.now(), Counterparty: x.Peer.PrincipalID}
 	if r.Name == crossing.ChainPositionUnavailable {
+		c.unsealed(x.CrossingID)
 		return c.refused(ctx, row, r)
 	}
 	a := &Attempt{CrossingID: x.CrossingID, JointSeal: p.JointSeal(), Record: p.RecordBytes, Params: p.Bytes()}

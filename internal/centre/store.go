@@ -150,6 +150,9 @@ type Crossings interface {
 	// increments x.Version. Otherwise, or if the crossing_id belongs to another row,
 	// it returns [ErrConflict] and changes nothing.
 	Put(ctx context.Context, x *Crossing) error
+	// Unfinished lists an initiator's rows in state sealing that have no report and have
+	// not changed since before, oldest first, at most limit.
+	Unfinished(ctx context.Context, before time.Time, limit int) ([]*Crossing, error)
 	// Refuse writes a refusal row and, unless x is nil, x with it.
 	Refuse(ctx context.Context, row RefusalRow, x *Crossing) error
 	// Refusals lists the newest rows first, at most limit.

@@ -1,12 +1,20 @@
 // Package cli is the bindery command.
 //
-// Results go to stdout, everything else to stderr; --json makes the result one JSON
-// object or, for a refusal, {"error":{…}}. Exit codes:
+// Results go to stdout, everything else to stderr. With --json the result is one JSON
+// value. A command that ends without a result then prints an object instead, and the
+// exit code says of what kind it is:
 //
 //	0  done, or verified
-//	1  refused
-//	2  the command line, a file or a directory is wrong
-//	3  it could not be told; nothing may be concluded
+//	1  refused; the name of the refusal, or a verdict that is not a yes
+//	2  USAGE: the command line, a file or a directory is wrong
+//	3  UNKNOWN: it could not be told; nothing may be concluded
+//
+// For example, after an Open has been drawn to its limit:
+//
+//	{"error":{"error":"MAGNITUDE_EXHAUSTED","failure_path":"§4.1.3 M-4","message":"the mandate does not cover this magnitude, or is spent"}}
+//
+// The message is for people: what it says of a refusal is constant for its name, and
+// that of USAGE says what is wrong and what to try. Neither holds a secret.
 //
 // Every command but demo works on a party's directory: --dir, else BINDERY_DIR, else the
 // user's data folder. It may be the directory of a running serve: both use the same
@@ -22,6 +30,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,6 +72,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if ctx.Err() != nil {
 		err = interrupted(err)
 	}
+	if err != nil && slices.Contains(args, "--json") {
+		a.json = true // the fault may stand before the flag, where parsing ended
+	}
 	return a.code(err)
 }
 
@@ -88,14 +100,40 @@ func (a *app) root() *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true // ours is one command with the shell as its argument
 	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the party's directory (else BINDERY_DIR, else the user's data folder)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result as JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(err.Error(), "see: "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.refusals(), a.explain(), a.version())
+	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.refusals(), a.explain(), a.version(), a.completion())
+	sayUsage(root)
 	return root
+}
+
+// sayUsage has wrong arguments of every command told as its usage.
+func sayUsage(c *cobra.Command) {
+	check := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if check(c, args) == nil {
+			return nil
+		}
+		if c.HasSubCommands() {
+			try := "see: " + c.CommandPath() + " --help"
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				try = "did you mean: " + c.CommandPath() + " " + near[0]
+			}
+			return usagef(try, "%q is no command of %s", args[0], c.CommandPath())
+		}
+		try := "usage: " + c.UseLine()
+		if len(args) == 0 {
+			return usagef(try, "%s needs an argument", c.CommandPath())
+		}
+		return usagef(try, "%s does not take %q", c.CommandPath(), args)
+	}
+	for _, sub := range c.Commands() {
+		sayUsage(sub)
+	}
 }
 
 // usageError is a wrong command line, file or directory: what it is and what to try.
@@ -124,6 +162,7 @@ func (a *app) code(err error) int {
 		return exitRefused // the verdict has been printed
 	case errors.As(err, &wrong):
 		a.complain(wrong.what, wrong.try)
+		a.jsonError("USAGE", "", "", wrong.what+"; "+wrong.try)
 		return exitUsage
 	case errors.Is(err, centre.ErrUnknown), errors.Is(err, context.Canceled):
 		a.unknown(err)
@@ -134,9 +173,6 @@ func (a *app) code(err error) int {
 	case errors.As(err, &refused) && refused.Code != api.CodeUnavailable:
 		a.refusedBy(refused)
 		return exitRefused
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "accepts "), strings.HasPrefix(err.Error(), "required flag"), strings.HasPrefix(err.Error(), "requires "):
-		a.complain(oneLine(err), "see: bindery --help")
-		return exitUsage
 	}
 	a.unknown(err)
 	return exitUnknown
@@ -151,13 +187,13 @@ func (a *app) complain(what, try string) {
 }
 
 func (a *app) unknown(err error) {
+	what, try := strings.TrimPrefix(oneLine(err), centre.ErrUnknown.Error()+": "), ""
 	var u *unknownError
 	if errors.As(err, &u) {
-		a.complain("could not tell: "+u.what, u.try)
-	} else {
-		a.complain("could not tell: "+strings.TrimPrefix(oneLine(err), centre.ErrUnknown.Error()+": "), "")
+		what, try = u.what, u.try
 	}
-	a.jsonError("UNKNOWN", "", "")
+	a.complain("could not tell: "+what, try)
+	a.jsonError("UNKNOWN", "", "", what)
 }
 
 func (a *app) refused(r *crossing.Refusal) {
@@ -169,24 +205,30 @@ func (a *app) refused(r *crossing.Refusal) {
 	if r.Name == crossing.MandateExpired && !r.Peer {
 		fmt.Fprintln(a.err, "  mend it:  bindery mandate open --dir "+a.shownDir()+" --class CLASS --limit N --act ACT --counterparty ID")
 	}
-	a.jsonError(string(r.Name), r.Path, r.Member)
+	row, _ := crossing.RowOf(r.Name)
+	a.jsonError(string(r.Name), r.Path, r.Member, row.Message)
 }
 
 func (a *app) refusedBy(e *api.Error) {
-	fmt.Fprintln(a.err, "bindery: refused: "+oneLine(e)+" ("+e.Message()+")")
-	a.jsonError(e.Code, "", e.Pointer)
+	message := e.Message()
+	if row, ok := crossing.RowOf(crossing.Name(e.Code)); ok {
+		message = row.Message
+	}
+	fmt.Fprintln(a.err, "bindery: refused: "+oneLine(e)+" ("+message+")")
+	a.jsonError(e.Code, "", e.Pointer, message)
 }
 
-func (a *app) jsonError(name, path, member string) {
+// jsonError prints {"error":{…}} instead of a result. Members without a value are left
+// out.
+func (a *app) jsonError(name, path, member, message string) {
 	if !a.json {
 		return
 	}
 	m := []jcs.Member{{Name: "error", Value: jcs.String(name)}}
-	if path != "" {
-		m = append(m, jcs.Member{Name: "failure_path", Value: jcs.String(path)})
-	}
-	if member != "" {
-		m = append(m, jcs.Member{Name: "member", Value: jcs.String(member)})
+	for _, f := range [][2]string{{"failure_path", path}, {"member", member}, {"message", message}} {
+		if f[1] != "" {
+			m = append(m, jcs.Member{Name: f[0], Value: jcs.String(f[1])})
+		}
 	}
 	a.print(jcs.Object(jcs.Member{Name: "error", Value: jcs.Object(m...)}))
 }

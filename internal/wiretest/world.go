@@ -30,6 +30,8 @@ type Config struct {
 	// Verification Authority or the Registration Authority fail. nil: as they are.
 	Publisher func(centre.Publisher) centre.Publisher
 	Spender   func(centre.Spender) centre.Spender
+	// Store wraps the centre's store, so that a test can let the disk fail. nil: as it is.
+	Store func(centre.Store) centre.Store
 	// AckTimeout is the centre's; 0: 5 s.
 	AckTimeout time.Duration
 	// VerifyOnly makes the responder an agent without clearance.
@@ -105,8 +107,12 @@ func (w *World) wire(db *sqlite.DB, cfg Config) {
 	if cfg.Publisher != nil {
 		publisher = cfg.Publisher(publisher)
 	}
+	var store centre.Store = db.Centre()
+	if cfg.Store != nil {
+		store = cfg.Store(store)
+	}
 	c := centre.Config{
-		Store: db.Centre(), Self: w.Responder.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),
+		Store: store, Self: w.Responder.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),
 		Registrar: ra, Resolver: ra, Publisher: publisher, Verifier: localVA{w.Authority, ""},
 		VerifyURL: w.Authority.VerifyURL, AckTimeout: cfg.AckTimeout, Now: w.Clock.Now, Hook: w.point,
 	}

@@ -35,17 +35,30 @@ func (c *Centre) CrossingByID(ctx context.Context, crossingID string) (*centre.C
 	return scanCrossing(c.db.view(ctx).row("SELECT "+crossingColumns+" FROM crossings WHERE crossing_id = ?", crossingID))
 }
 
+// Unfinished implements [centre.Crossings].
+func (c *Centre) Unfinished(ctx context.Context, before time.Time, limit int) ([]*centre.Crossing, error) {
+	rows, err := c.db.view(ctx).rows("SELECT "+crossingColumns+` FROM crossings
+		WHERE role = 'initiator' AND state = 'sealing' AND report IS NULL AND updated_at < ? ORDER BY updated_at LIMIT ?`,
+		before.UnixMilli(), limit)
+	return collect(rows, err, readCrossing)
+}
+
 func scanCrossing(row row) (*centre.Crossing, error) {
-	x := &centre.Crossing{}
-	var own, peer, amount, disclosures, refusal []byte
-	var verified, agreed, created, updated int64
-	err := row.Scan(&x.SessionID, &x.Role, &x.Version, &x.TaskID, &x.ContextID, &x.CrossingID, &x.State, &x.PeerURL,
-		&x.Class, &x.Act, &own, &peer, &x.OwnOpen, &x.OwnDisclosure, &x.PeerOpen, &x.Terms, &x.Agreement, &amount,
-		&x.OwnClosed, &x.OwnReceipt, &x.PeerClosed, &x.PeerReceipt, &disclosures,
-		&verified, &agreed, &x.ArtifactID, &refusal, &x.Report, &created, &updated)
+	x, err := readCrossing(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, centre.ErrNone
 	}
+	return x, err
+}
+
+func readCrossing(scan func(...any) error) (*centre.Crossing, error) {
+	x := &centre.Crossing{}
+	var own, peer, amount, disclosures, refusal []byte
+	var verified, agreed, created, updated int64
+	err := scan(&x.SessionID, &x.Role, &x.Version, &x.TaskID, &x.ContextID, &x.CrossingID, &x.State, &x.PeerURL,
+		&x.Class, &x.Act, &own, &peer, &x.OwnOpen, &x.OwnDisclosure, &x.PeerOpen, &x.Terms, &x.Agreement, &amount,
+		&x.OwnClosed, &x.OwnReceipt, &x.PeerClosed, &x.PeerReceipt, &disclosures,
+		&verified, &agreed, &x.ArtifactID, &refusal, &x.Report, &created, &updated)
 	if err != nil {
 		return nil, err
 	}

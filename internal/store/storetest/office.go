@@ -161,11 +161,13 @@ func registrySuspended(t *testing.T, s registry.Store) {
 		want(t, "enrol", err, nil)
 	}
 	p, q := newPair(t, s, "p"), newPair(t, s, "q")
-	alone := open("alone", partyA, agentA, 5)
+	alone, revoked := open("alone", partyA, agentA, 5), open("revoked", partyA, agentA, 5)
 	alone.SingleParty = true
-	opened(t, s, alone)
+	opened(t, s, alone, revoked)
 	_, err := s.Hold(ctx, holdOf(triple(q.a, q.b), partyB, "held"))
 	want(t, "hold", err, nil)
+	_, _, err = s.Revoke(ctx, registry.Revocation{Hash: revoked.OpenHash, At: registryStart})
+	want(t, "revoke", err, nil)
 	set := func(what, principal string, active bool, target error) {
 		t.Helper()
 		want(t, what, s.SetStatus(ctx, registry.StatusChange{PrincipalID: principal, Active: active, At: registryStart}), target)
@@ -208,6 +210,7 @@ func registrySuspended(t *testing.T, s registry.Store) {
 	expired.At = p.a.ExpiresAt
 	_, err = s.Hold(ctx, expired)
 	want(t, "hold of what is expired", err, registry.ErrExpired)
+	consume(t, s, consumption("units of what is revoked", revoked, 1), registry.ErrRevoked)
 
 	set("reinstate", partyA, true, nil)
 	_, err = s.Actor(ctx, hash(api.RolePrincipal, partyA))

@@ -89,12 +89,12 @@ func call(t *testing.T, want int, args ...string) (stdout, stderr string) {
 
 func TestVerdicts(t *testing.T) {
 	root := module(t)
-	out, _ := call(t, 1, "-root", root, "-timeout", (2 * time.Second).String(), "-j", "2")
+	out, _ := call(t, 1, "-root", root, "-timeout", time.Second.String(), "-j", "2")
 	for id, want := range map[string]string{
 		"fails":        `killed `,
 		"panics":       `killed `,
 		"not-this-one": `SURVIVED .*\n    because of not-this-one\n`,
-		"never-ends":   `ERROR .*\n    TestHalf did not end within 2s\n`,
+		"never-ends":   `ERROR .*\n    TestHalf did not end within 1s\n`,
 		"no-build":     `ERROR .*\n    does not compile: .*\n(    .*\n)*.*undefined: m`,
 		"no-test":      `ERROR .*\n    without a mutant TestHalf/of_5 does not run`,
 		"skipped":      `ERROR .*\n    without a mutant TestSkipped does not run, or is skipped`,

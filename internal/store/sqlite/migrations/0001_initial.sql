@@ -156,6 +156,8 @@ CREATE TABLE crossings (
     updated_at           INTEGER NOT NULL
 ) STRICT;
 
+CREATE INDEX crossings_unfinished ON crossings (updated_at) WHERE role = 'initiator' AND state = 'sealing' AND report IS NULL;
+
 -- Every record an initiator has sent for a crossing, with the exact sealing bytes (design C5).
 CREATE TABLE sent_records (
     crossing_id TEXT NOT NULL,

@@ -1,0 +1,5 @@
+//go:build !race
+
+package mandate_test
+
+const underRace = false
