@@ -34,6 +34,7 @@ bench: ## measure: each rate beside its bound, memory at rest and after work
 
 soak: ## kill the processes of a crossing at every point, many times
 	BINDERY_SOAK="$${BINDERY_SOAK:-200}" go test -run '^TestCrash' -count=1 -v -timeout 30m ./internal/cli
+	BINDERY_SOAK=1 go test -run '^TestEveryCharacter' -count=1 ./mandate
 
 mutants: ## take out each guard in turn: its test must notice
 	go run ./internal/tools/mutants $(ARGS)

@@ -83,6 +83,12 @@ func (p party) jws(header, payload string) string { return p.jwsHighLow(header, 
 func (p party) jwsHighLow(header, payload string, high bool) string {
 	p.t.Helper()
 	input := b64([]byte(header)) + "." + b64([]byte(payload))
+	return input + "." + b64(p.signature(input, high))
+}
+
+// signature returns r ‖ s over exactly these characters, whatever they are.
+func (p party) signature(input string, high bool) []byte {
+	p.t.Helper()
 	sum := sha256.Sum256([]byte(input))
 	r, s, err := ecdsa.Sign(rand.Reader, p.priv, sum[:])
 	if err != nil {
@@ -92,10 +98,15 @@ func (p party) jwsHighLow(header, payload string, high bool) string {
 	if (s.Cmp(new(big.Int).Rsh(n, 1)) > 0) != high {
 		s.Sub(n, s)
 	}
+	return concat(r, s)
+}
+
+// concat returns two numbers of up to 32 bytes as 64 bytes.
+func concat(r, s *big.Int) []byte {
 	raw := make([]byte, 64)
 	r.FillBytes(raw[:32])
 	s.FillBytes(raw[32:])
-	return input + "." + b64(raw)
+	return raw
 }
 
 // claims maps names to raw JSON.

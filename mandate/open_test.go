@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// covers GC-148, GC-149, GC-150, GC-153, GC-154, GC-155, GC-168, GC-171
+// covers GC-148, GC-149, GC-150, GC-153, GC-154, GC-155, GC-168, GC-171, GC-173
 func TestOpenForm(t *testing.T) {
 	w := newWorld(t)
 	jwk := string(w.agent.key.JWK())

@@ -68,10 +68,12 @@ func (p Principal) IssuerKeys(at time.Time) jose.KeySet {
 }
 
 // HumanKeys returns the keys of one human at the given time, for [PresentedClosed.Verify].
+// A key that the record gives to an agent as well stands for no human: under an Open
+// without cnf nothing else would tell an agent's signature from a human's (GC-021).
 func (p Principal) HumanKeys(humanID string, at time.Time) jose.KeySet {
 	var keys []jose.Key
 	for _, h := range p.Humans {
-		if h.ID == humanID && p.current(at) {
+		if h.ID == humanID && p.current(at) && !p.isAgents(h.Key) {
 			keys = append(keys, h.Key)
 		}
 	}
@@ -84,6 +86,10 @@ func (p Principal) HasAgent(agentID string, key jose.Key, at time.Time) bool {
 	return p.current(at) && slices.ContainsFunc(p.Agents, func(a Agent) bool {
 		return a.ID == agentID && a.Key.Same(key)
 	})
+}
+
+func (p Principal) isAgents(key jose.Key) bool {
+	return slices.ContainsFunc(p.Agents, func(a Agent) bool { return a.Key.Same(key) })
 }
 
 func (p Principal) current(at time.Time) bool { return p.Active && at.Before(p.Expires) }

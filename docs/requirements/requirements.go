@@ -23,7 +23,7 @@ type Row struct {
 	ID          string // "GC-134"
 	Label       string // the specification's own label, "" if it has none
 	Level       string // MUST, MUST†, SHOULD, MAY, VECTOR or OPEN
-	Clause      string
+	Clause      string // "§3.7.7", or the name of a heading that has no number
 	Requirement string
 	Role        string
 	Test        string // what shows it
@@ -63,5 +63,9 @@ func parse(line string) (Row, bool) {
 	if label == "—" {
 		label = ""
 	}
-	return Row{ID: id, Label: label, Level: cells[2], Clause: "§" + cells[3], Requirement: cells[4], Role: cells[5], Test: cells[6]}, true
+	clause := cells[3]
+	if clause != "" && '0' <= clause[0] && clause[0] <= '9' { // others are headings by name
+		clause = "§" + clause
+	}
+	return Row{ID: id, Label: label, Level: cells[2], Clause: clause, Requirement: cells[4], Role: cells[5], Test: cells[6]}, true
 }

@@ -25,7 +25,7 @@ const (
 	rateLimited     = string(crossing.RateLimited)
 )
 
-// covers GC-071, GC-231, GC-233, GC-256
+// covers GC-071, GC-231, GC-233, GC-256, GC-329
 func TestPublicationRules(t *testing.T) {
 	w := newWorld(t)
 	stranger := newSigner(t)

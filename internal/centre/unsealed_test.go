@@ -164,12 +164,13 @@ func TestRepair(t *testing.T) {
 		return err == nil
 	})
 	eventually(t, "both parties' projections are served", func() bool { return w.Count().Projections == 2 })
+	eventually(t, "the crossing is committed", func() bool {
+		x, err := i.Store.CrossingByID(t.Context(), id)
+		return err == nil && x.State == crossing.Committed
+	})
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
-	}
-	if x, err := i.Store.CrossingByID(t.Context(), id); err != nil || x.State != crossing.Committed {
-		t.Errorf("state %v, %v", x, err)
 	}
 }
 

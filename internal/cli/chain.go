@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bindery/bindery/chain"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/jcs"
+	"github.com/bindery/bindery/mandate"
 )
 
 // chainType is the literal of an export's type member.
@@ -19,7 +22,7 @@ func (a *app) chain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "chain",
 		Short:   "Export this party's pair chains, and verify an export without anybody's help",
-		Example: "  bindery chain export --dir A > chains.json\n  bindery chain verify chains.json",
+		Example: "  bindery chain export --dir A\n  bindery chain verify chain.json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -29,32 +32,29 @@ func (a *app) chain() *cobra.Command {
 
 func (a *app) chainExport() *cobra.Command {
 	return &cobra.Command{
-		Use:   "export [CHAIN_ID]",
-		Short: "Print one chain of this party, whole, as JSON; without CHAIN_ID, list the chains",
-		Long: "Print one chain of this party, whole, as JSON. A chain belongs to one pair of agents:\n" +
-			"an export holds nothing of any other relationship (§4.4.2).",
-		Example: "  bindery chain export --dir A f4cdbef3b3b7f1bacbcc3316f0adaf5c9835e30c4fcbdee5d5dc15923fca2143 > chain.json",
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "export [CHAIN_ID|AGENT_ID]",
+		Short: "Print one chain of this party, whole, as JSON; without an argument, list the chains",
+		Long: "Print one chain of this party, whole, as JSON. A chain belongs to one pair of agents,\n" +
+			"so the counterparty's agent names it as well. An export holds nothing of any other\n" +
+			"relationship (§4.4.2).",
+		Example: "  bindery chain export --dir A\n" +
+			"  bindery chain export --dir A f4cdbef3b3b7f1bacbcc3316f0adaf5c9835e30c4fcbdee5d5dc15923fca2143 > chain.json",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withNode(c.Context(), func(n *node) error {
-				store := n.db.Centre()
 				if len(args) == 0 {
-					ids, err := store.ChainIDs(c.Context(), n.AgentID)
-					if err != nil {
-						return err
-					}
-					return a.listChains(ids)
+					return a.listChains(c.Context(), n)
 				}
-				id, err := jcs.ParseHex256(args[0])
+				id, err := n.chainID(args[0])
 				if err != nil {
-					return usagef("list them with: bindery chain export", "%q is no chain id", args[0])
+					return err
 				}
-				links, err := store.Links(c.Context(), n.AgentID, id)
+				links, err := n.db.Centre().Links(c.Context(), n.AgentID, id)
 				if err != nil {
 					return err
 				}
 				if len(links) == 0 {
-					return usagef("list them with: bindery chain export", "this party has no chain %s", id)
+					return usagef("list them with: bindery chain export", "this party has no chain %s", args[0])
 				}
 				a.print(exportBytes(n.AgentID, id, links))
 				return nil
@@ -63,19 +63,74 @@ func (a *app) chainExport() *cobra.Command {
 	}
 }
 
-func (a *app) listChains(ids []jcs.Hex256) error {
-	if a.json {
-		items := make([][]byte, len(ids))
-		for i, id := range ids {
-			items[i] = jcs.String(string(id))
-		}
-		a.print(jcs.Array(items...))
-		return nil
+// chainID reads the name of a chain of this party: its id, or the other agent's.
+func (n *node) chainID(arg string) (jcs.Hex256, error) {
+	if mandate.ValidAgentID(arg) {
+		return chain.ID(n.AgentID, arg), nil
 	}
+	id, err := jcs.ParseHex256(arg)
+	if err != nil {
+		return "", usagef("list them with: bindery chain export", "%q is no chain id, nor an agent's", arg)
+	}
+	return id, nil
+}
+
+// listChains names each chain with the other party of its last crossing.
+func (a *app) listChains(ctx context.Context, n *node) error {
+	store := n.db.Centre()
+	ids, err := store.ChainIDs(ctx, n.AgentID)
+	if err != nil {
+		return err
+	}
+	var items [][]byte
 	for _, id := range ids {
-		a.print([]byte(id))
+		links, err := store.Links(ctx, n.AgentID, id)
+		if err != nil {
+			return err
+		}
+		if len(links) == 0 {
+			continue
+		}
+		principal, agent, err := n.otherParty(ctx, links[len(links)-1].CrossingID)
+		if err != nil {
+			return err
+		}
+		if !a.json {
+			fmt.Fprintf(a.out, "%s  %d with %s, agent %s\n", id, len(links), principal, agent)
+			continue
+		}
+		items = append(items, jcs.Object(
+			jcs.Member{Name: "chain_id", Value: jcs.String(string(id))},
+			jcs.Member{Name: "links", Value: jcs.Int(int64(len(links)))},
+			jcs.Member{Name: "principal_id", Value: jcs.String(principal)},
+			jcs.Member{Name: "agent_id", Value: jcs.String(agent)},
+		))
+	}
+	if a.json {
+		a.print(jcs.Array(items...))
+	} else if len(ids) == 0 {
+		a.say("this party has sealed nothing yet, so it has no chain")
 	}
 	return nil
+}
+
+// otherParty is who the record of a sealed crossing names beside this party.
+func (n *node) otherParty(ctx context.Context, crossingID string) (principal, agent string, err error) {
+	record, _, err := n.centre.Holds(ctx, crossingID)
+	if err != nil {
+		return "", "", err
+	}
+	v, err := jcs.Parse(record)
+	if err != nil {
+		return "", "", err
+	}
+	for party := range v.Get("parties").Items() {
+		if agent, _ = party.Get("agent_id").Text(); agent != n.AgentID {
+			principal, _ = party.Get("principal_id").Text()
+			return principal, agent, nil
+		}
+	}
+	return n.config.Principal, n.AgentID, nil // it has dealt with itself
 }
 
 func exportBytes(party string, id jcs.Hex256, links []chain.Link) []byte {
@@ -107,34 +162,48 @@ func (a *app) chainVerify() *cobra.Command {
 		Use:   "verify FILE|-",
 		Short: "Walk an exported chain: a changed, removed, moved or foreign link is named",
 		Long: "Walk an exported chain from its genesis. A changed, removed, moved or foreign link is\n" +
-			"named. What is missing at the end cannot be seen from the export alone: compare with an\n" +
-			"anchor that you know, with --head. This is a check of integrity, not of currency.",
-		Example: "  bindery chain verify chain.json",
-		Args:    cobra.ExactArgs(1),
+			"named. What is missing at the end, or was computed anew from some link up to the end,\n" +
+			"cannot be seen from the export alone: give the last anchor that you know of with\n" +
+			"--head. This is a check of integrity, not of currency.",
+		Example: "  bindery chain verify chain.json\n" +
+			"  bindery chain export --dir A urn:anax:agent:globex-1 | bindery chain verify - --head 3d907220b49faf996328fe47102d8941929e38cf9232026349b54dcdfe53e2cd",
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			b, err := readLimited(args[0], 64<<20)
-			if args[0] == "-" {
-				b, err = a.readArg(args[0])
+			known, err := jcs.ParseHex256(head)
+			if head != "" && err != nil {
+				return usagef("it is an anchor, 64 lower-case hex digits", "--head %q is no anchor", head)
 			}
+			b, err := a.readArg(args[0], maxExport)
 			if err != nil {
 				return usagef("give an export, or - for standard input", "%s cannot be read", args[0])
 			}
 			id, links, err := parseExport(b)
 			if err != nil {
-				return err
+				return usagef("make one with: bindery chain export CHAIN_ID", "%s is no export: %v", inputName(args[0]), err)
 			}
-			return a.walk(id, links, head)
+			return a.walk(id, links, known)
 		},
 	}
-	cmd.Flags().StringVar(&head, "head", "", "the last anchor that you know of")
+	cmd.Flags().StringVar(&head, "head", "", "the last anchor that you know of; it must stand in the chain")
 	return cmd
 }
 
+// inputName is how a person calls an argument that [app.readArg] reads.
+func inputName(arg string) string {
+	if arg == "-" {
+		return "standard input"
+	}
+	return arg
+}
+
+// maxExport is the largest export that is read, some 200,000 links.
+const maxExport = 64 << 20
+
 // parseExport reads an export. Its faults are a wrong file, not a broken chain.
 func parseExport(b []byte) (jcs.Hex256, []chain.Link, error) {
-	v, err := jcs.Profile{MaxSize: 64 << 20}.Parse(b)
+	v, err := jcs.Profile{MaxSize: maxExport}.Parse(b)
 	if err != nil {
-		return "", nil, usagef("", "this is no export: %v", err)
+		return "", nil, err
 	}
 	r := jcs.NewReader(v)
 	if r.Text("type") != chainType {
@@ -149,14 +218,11 @@ func parseExport(b []byte) (jcs.Hex256, []chain.Link, error) {
 	for _, item := range r.Items("links") {
 		l, err := parseLink(item)
 		if err != nil {
-			return "", nil, usagef("", "this is no export: link %d: %v", len(links), err)
+			return "", nil, fmt.Errorf("link %d: %w", len(links), err)
 		}
 		links = append(links, l)
 	}
-	if err := r.Close(); err != nil {
-		return "", nil, usagef("", "this is no export: %v", err)
-	}
-	return id, links, nil
+	return id, links, r.Close()
 }
 
 func parseLink(v jcs.Value) (chain.Link, error) {
@@ -169,13 +235,13 @@ func parseLink(v jcs.Value) (chain.Link, error) {
 	return l, r.Close()
 }
 
-// walk verifies the links and says what it did not check.
-func (a *app) walk(id jcs.Hex256, links []chain.Link, head string) error {
+// walk verifies the links and says what it did not check. known is an anchor that must
+// be among them, or "".
+func (a *app) walk(id jcs.Hex256, links []chain.Link, known jcs.Hex256) error {
 	var fault *chain.LinkError
 	if err := chain.Verify(links); errors.As(err, &fault) {
-		fmt.Fprintf(a.err, "bindery: link %d does not hold: %s\n", fault.Index, fault.Rule)
-		a.jsonError(string(crossing.ChainPositionUnavailable), "§4.4.2 "+fault.Rule, fmt.Sprintf("/links/%d", fault.Index))
-		return errVerdict
+		return a.broken(fmt.Sprintf("link %d does not hold: %s", fault.Index, brokenRule(fault.Rule)),
+			fault.Rule, fmt.Sprintf("/links/%d", fault.Index))
 	} else if err != nil {
 		return err
 	}
@@ -183,10 +249,8 @@ func (a *app) walk(id jcs.Hex256, links []chain.Link, head string) error {
 	if len(links) > 0 {
 		last = links[len(links)-1].Anchor
 	}
-	if head != "" && head != string(last) {
-		fmt.Fprintln(a.err, "bindery: the chain does not end at the anchor that you know")
-		a.jsonError(string(crossing.ChainPositionUnavailable), "§4.4.2 head", "/links")
-		return errVerdict
+	if known != "" && !slices.ContainsFunc(links, func(l chain.Link) bool { return l.Anchor == known }) {
+		return a.broken("the anchor that you know is not in this chain: its end is missing, or another was put in its place", "head", "/links")
 	}
 	if a.json {
 		a.print(jcs.Object(
@@ -197,58 +261,34 @@ func (a *app) walk(id jcs.Hex256, links []chain.Link, head string) error {
 		))
 		return nil
 	}
-	fmt.Fprintf(a.out, "internally consistent: %d links, head %s\n", len(links), last)
+	fmt.Fprintf(a.out, "internally consistent: %s, head %s\n", plural(len(links), "link"), firstOf(string(last), "none"))
 	fmt.Fprintln(a.out, "Not checked against the authority: this is integrity, not currency.")
 	return nil
 }
 
-func (a *app) refusals() *cobra.Command {
-	var limit int
-	cmd := &cobra.Command{
-		Use:     "refusals",
-		Short:   "List what this party has refused or was refused, newest first",
-		Example: "  bindery refusals --dir B",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if limit < 1 || limit > 10000 {
-				return usage("--limit goes from 1 to 10000", "")
-			}
-			return a.withNode(c.Context(), func(n *node) error {
-				rows, err := n.db.Centre().Refusals(c.Context(), limit)
-				if err != nil {
-					return err
-				}
-				var items [][]byte
-				for _, r := range rows {
-					if !a.json {
-						fmt.Fprintf(a.out, "%s  %-26s %-36s %s  spent %t/%t  %s\n", r.At.Format(time.RFC3339), r.Refusal.Name,
-							firstOf(r.CrossingID, "-"), firstOf(r.Counterparty, "a stranger"), r.InitiatorSpent, r.ResponderSpent, r.Refusal.Path)
-						continue
-					}
-					items = append(items, jcs.Object(
-						jcs.Member{Name: "name", Value: jcs.String(string(r.Refusal.Name))},
-						jcs.Member{Name: "failure_path", Value: jcs.String(r.Refusal.Path)},
-						jcs.Member{Name: "crossing_id", Value: orNull(r.CrossingID)},
-						jcs.Member{Name: "counterparty", Value: orNull(r.Counterparty)},
-						jcs.Member{Name: "at", Value: jcs.String(r.At.Format(time.RFC3339Nano))},
-						jcs.Member{Name: "initiator_spent", Value: jcs.Bool(r.InitiatorSpent)},
-						jcs.Member{Name: "responder_spent", Value: jcs.Bool(r.ResponderSpent)},
-					))
-				}
-				if a.json {
-					a.print(jcs.Array(items...))
-				}
-				return nil
-			})
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
-	return cmd
+// broken prints the verdict on a chain that does not hold.
+func (a *app) broken(what, rule, member string) error {
+	fmt.Fprintln(a.err, "bindery: "+what)
+	a.jsonError(string(crossing.ChainPositionUnavailable), "§4.4.2 "+rule, member, what)
+	return errVerdict
 }
 
-func orNull(s string) []byte {
-	if s == "" {
-		return jcs.Null()
+// brokenRule says a rule of [chain.Verify] in words.
+func brokenRule(rule string) string {
+	switch rule {
+	case "sequence":
+		return "sequence: a link before it is missing, or it stands in another's place"
+	case "previous":
+		return "previous: it does not follow the anchor before it"
+	case "anchor":
+		return "anchor: it is not the hash of this seal at this place"
 	}
-	return jcs.String(s)
+	return rule + ": it is malformed"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -120,6 +120,7 @@ func sayUsage(c *cobra.Command) {
 		}
 		if c.HasSubCommands() {
 			try := "see: " + c.CommandPath() + " --help"
+			c.SuggestionsMinimumDistance = 2
 			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 				try = "did you mean: " + c.CommandPath() + " " + near[0]
 			}

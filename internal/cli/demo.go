@@ -274,6 +274,9 @@ func (d *demo) run(ctx context.Context, terms string) ([]byte, error) {
 	if err := cmd.Run(); err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == exitRefused {
+			if d.app.json {
+				_, _ = report.WriteTo(d.app.out) // the refusal is the result
+			}
 			return nil, errVerdict // the child has said why
 		}
 		return nil, err

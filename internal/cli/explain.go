@@ -14,15 +14,24 @@ import (
 
 func (a *app) explain() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain NAME|ROW",
+		Use:   "explain [NAME|ROW]",
 		Short: "Say what an error name or a requirement row means, where it comes from, and the usual fix",
+		Long: "Say what an error name or a row of the requirement registers means, where it comes from,\n" +
+			"and what usually mends it. Without an argument, list the names.",
 		Example: "  bindery explain MAGNITUDE_EXHAUSTED\n" +
 			"  bindery explain GC-134",
-		Args: cobra.ExactArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return explainable(), cobra.ShellCompDirectiveNoFileComp
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return explainable(strings.ToUpper(begun)), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				a.listNames()
+				return nil
+			}
 			name := strings.ToUpper(args[0])
 			if row, ok := crossing.RowOf(crossing.Name(name)); ok {
 				return a.explainName(row)
@@ -30,18 +39,36 @@ func (a *app) explain() *cobra.Command {
 			if row, ok := requirements.Find(name); ok {
 				return a.explainRow(row)
 			}
-			return usagef("names: bindery explain --help lists none; try MANDATE_INVALID, or a row such as GC-101", "%q is no error name and no requirement row", args[0])
+			return usagef("list the names with: bindery explain; a row is named as GC-134", "%q is no error name and no requirement row", args[0])
 		},
 	}
 }
 
-func explainable() []string {
+// explainable are the names that begin so, in order.
+func explainable(begun string) []string {
 	var names []string
 	for _, row := range crossing.Table() {
-		names = append(names, string(row.Name))
+		if strings.HasPrefix(string(row.Name), begun) {
+			names = append(names, string(row.Name))
+		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// listNames prints the table's names in its own order.
+func (a *app) listNames() {
+	var items [][]byte
+	for _, row := range crossing.Table() {
+		if a.json {
+			items = append(items, jcs.String(string(row.Name)))
+			continue
+		}
+		fmt.Fprintf(a.out, "%-26s %s\n", row.Name, row.Message)
+	}
+	if a.json {
+		a.print(jcs.Array(items...))
+	}
 }
 
 func (a *app) explainName(row crossing.Row) error {
@@ -76,7 +103,11 @@ func (a *app) explainRow(row requirements.Row) error {
 		))
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s  %s  %s  %s\n\n%s\n\nShown by: %s\n", row.ID, row.Level, row.Clause, row.Label, row.Requirement, row.Test)
+	heading := row.ID + "  " + row.Level + "  " + row.Clause
+	if row.Label != "" {
+		heading += "  " + row.Label
+	}
+	fmt.Fprintf(a.out, "%s\n\n%s\n\nShown by: %s\n", heading, row.Requirement, row.Test)
 	return nil
 }
 

@@ -23,17 +23,20 @@ func (a *app) inspect() *cobra.Command {
 		Example: "  bindery inspect task.json\n  bindery inspect task.json --va http://127.0.0.1:7410",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			b, err := a.readArg(args[0])
+			b, err := a.readArg(args[0], 1<<20)
 			if err != nil {
 				return usagef("give a JSON file, or - for standard input", "%s cannot be read", args[0])
 			}
 			v, err := (jcs.Profile{Numbers: jcs.DoubleNumbers}).Parse(b)
 			if err != nil {
-				return usagef("give the task as it was received", "%s is no strict JSON: %v", args[0], err)
+				return usagef("give the task as it was received", "%s is no strict JSON: %v", inputName(args[0]), err)
 			}
 			block, found := findBlock(v, 0)
 			if !found {
 				fmt.Fprintln(a.err, "bindery: no Crossing Seal in it; the core task state says nothing about a commitment")
+				if a.json {
+					a.print(jcs.Object(jcs.Member{Name: "status", Value: jcs.String("no seal")}))
+				}
 				return errVerdict
 			}
 			if vaURL == "" && !resolve {
@@ -62,11 +65,12 @@ func (a *app) inspect() *cobra.Command {
 	return cmd
 }
 
-func (a *app) readArg(arg string) ([]byte, error) {
+// readArg reads a file, or standard input for -, and nothing after the first most bytes.
+func (a *app) readArg(arg string, most int64) ([]byte, error) {
 	if arg == "-" {
-		return io.ReadAll(io.LimitReader(a.in, 1<<20))
+		return io.ReadAll(io.LimitReader(a.in, most))
 	}
-	return readLimited(arg, 1<<20)
+	return readLimited(arg, most)
 }
 
 // findBlock looks for the first well-formed block under the extension's URI: in a task,

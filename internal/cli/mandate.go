@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -134,6 +132,9 @@ func grantOpen(ctx context.Context, h *home, o openOptions) (*centre.Grant, erro
 	if err := checkActs(o.acts); err != nil {
 		return nil, err
 	}
+	if err := checkFloors(o.acts, amount.Class); err != nil {
+		return nil, err
+	}
 	if o.lifetime < time.Second {
 		return nil, usage("--expires is too short", "try --expires 24h")
 	}
@@ -186,6 +187,18 @@ func checkActs(acts []string) error {
 	return nil
 }
 
+// checkFloors refuses an Open that could never be used for an act it names: a Closed's
+// class would be above the Open's or below the act's floor (design C8).
+func checkFloors(acts []string, class commitment.Class) error {
+	profile := commitment.Builtin()
+	for _, act := range acts {
+		if floor, _ := profile.Floor(act); !class.Permits(floor) {
+			return usagef("try --class "+floor.String(), "class %s is below the floor of %s: the Open could never be used for it", class, act)
+		}
+	}
+	return nil
+}
+
 func (n *node) signers() (principal, agent *jose.Signer, err error) {
 	if principal, err = n.key("principal"); err != nil {
 		return nil, nil, err
@@ -203,15 +216,28 @@ func (a *app) mandateShow() *cobra.Command {
 		Example: "  bindery mandate show --dir A\n  bindery mandate show token.txt",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if token, err := a.token(args[0]); err != nil || token != "" {
-					if err != nil {
-						return err
-					}
-					return a.describe(token)
+			if len(args) == 0 {
+				return a.withNode(c.Context(), func(n *node) error { return a.showGrants(c.Context(), n) })
+			}
+			token, err := a.token(args[0])
+			if err != nil {
+				return err
+			}
+			if token == "" {
+				err = a.withNode(c.Context(), func(n *node) error {
+					token, err = n.ownOpen(c.Context(), args[0])
+					return err
+				})
+				if err != nil {
+					return err
 				}
 			}
-			return a.showGrants(c.Context(), args)
+			facts, err := describe(token)
+			if err != nil {
+				return err
+			}
+			a.facts(facts)
+			return nil
 		},
 	}
 }
@@ -224,67 +250,53 @@ func (a *app) token(arg string) (string, error) {
 	if strings.HasPrefix(arg, "eyJ") {
 		return arg, nil
 	}
-	var b []byte
-	var err error
-	if arg == "-" {
-		b, err = io.ReadAll(io.LimitReader(a.in, 128<<10))
-	} else {
-		b, err = os.ReadFile(arg)
-	}
+	b, err := a.readArg(arg, 128<<10)
 	if err != nil {
 		return "", usagef("give a token, its hash, a file or -", "%s cannot be read", arg)
 	}
 	return strings.TrimSpace(string(b)), nil
 }
 
-func (a *app) showGrants(ctx context.Context, args []string) error {
-	h, err := a.home()
-	if err != nil {
-		return err
-	}
-	n, err := openNode(ctx, h, nodeOptions{})
-	if err != nil {
-		return err
-	}
-	defer n.Close()
+// showGrants describes every Open of this party, newest first.
+func (a *app) showGrants(ctx context.Context, n *node) error {
 	grants, err := n.db.Centre().Grants(ctx)
 	if err != nil {
 		return err
 	}
-	shown := 0
+	var items [][]byte
 	for _, g := range grants {
-		if len(args) == 1 && string(g.OpenHash) != args[0] {
-			continue
-		}
-		shown++
-		if err := a.describe(g.Presented); err != nil {
+		facts, err := describe(g.Presented)
+		if err != nil {
 			return err
 		}
+		if !a.json {
+			a.facts(facts)
+		}
+		items = append(items, factsObject(facts))
 	}
-	if shown == 0 && len(args) == 1 {
-		return usagef("list them with: bindery mandate show", "no Open of this party has the hash %s", args[0])
-	}
-	if shown == 0 {
-		a.say("this party has no Open yet")
+	if a.json {
+		a.print(jcs.Array(items...))
+	} else if len(items) == 0 {
+		a.say("this party has no Open yet; grant one with: bindery mandate open")
 	}
 	return nil
 }
 
-// describe prints what a token says.
-func (a *app) describe(token string) error {
+// describe is what a token says, in labelled words.
+func describe(token string) ([][2]string, error) {
 	if open, err := mandate.ParseOpen(token); err == nil {
-		return a.describeOpen(open)
+		return describeOpen(open), nil
 	}
 	closed, err := mandate.ParseClosed(token)
 	if err != nil {
-		return usagef("give the token whole, as it was received", "this is no mandate: %v", err)
+		return nil, usagef("give the token whole, as it was received", "this is no mandate: %v", err)
 	}
-	return a.describeClosed(closed)
+	return describeClosed(closed), nil
 }
 
-func (a *app) describeOpen(o *mandate.PresentedOpen) error {
+func describeOpen(o *mandate.PresentedOpen) [][2]string {
 	c := o.Claims()
-	facts := [][2]string{
+	return [][2]string{
 		{"kind", "Open Mandate, " + string(o.OpenHash())},
 		{"who", o.Subject() + " may commit for " + o.Issuer()},
 		{"what", actsText(c.Acts) + " up to class " + c.Class},
@@ -292,20 +304,23 @@ func (a *app) describeOpen(o *mandate.PresentedOpen) error {
 		{"with whom", c.Counterparties},
 		{"until", c.ExpiresAt.Format(time.RFC3339)},
 	}
-	return a.facts(facts)
 }
 
-func (a *app) describeClosed(p *mandate.PresentedClosed) error {
+func describeClosed(p *mandate.PresentedClosed) [][2]string {
 	c := p.Claims()
-	return a.facts([][2]string{
+	signer := p.Issuer()
+	if signer == p.Subject() {
+		signer = "itself"
+	}
+	return [][2]string{
 		{"kind", "Closed Mandate, " + string(p.TokenHash())},
-		{"who", p.Issuer() + " signs as " + string(p.SignerRole()) + " for " + p.Subject()},
+		{"who", p.Subject() + " commits, signed by " + signer + " as " + string(p.SignerRole())},
 		{"what", c.Act + ", class " + c.Class},
 		{"how much", c.Limit},
 		{"with whom", c.Audience},
 		{"in crossing", p.CrossingID()},
 		{"until", c.ExpiresAt.Format(time.RFC3339)},
-	})
+	}
 }
 
 func actsText(acts []string) string {
@@ -316,18 +331,21 @@ func actsText(acts []string) string {
 }
 
 // facts prints labelled lines, or one JSON object.
-func (a *app) facts(facts [][2]string) error {
+func (a *app) facts(facts [][2]string) {
 	if a.json {
-		var m []jcs.Member
-		for _, f := range facts {
-			m = append(m, jcs.Member{Name: strings.ReplaceAll(f[0], " ", "_"), Value: jcs.String(f[1])})
-		}
-		a.print(jcs.Object(m...))
-		return nil
+		a.print(factsObject(facts))
+		return
 	}
 	for _, f := range facts {
 		fmt.Fprintf(a.out, "%-12s %s\n", f[0], f[1])
 	}
 	fmt.Fprintln(a.out, "The signature was not judged here.")
-	return nil
+}
+
+func factsObject(facts [][2]string) []byte {
+	var m []jcs.Member
+	for _, f := range facts {
+		m = append(m, jcs.Member{Name: strings.ReplaceAll(f[0], " ", "_"), Value: jcs.String(f[1])})
+	}
+	return jcs.Object(m...)
 }

@@ -2,12 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
 	"github.com/bindery/bindery/jcs"
@@ -26,15 +27,17 @@ func (a *app) withNode(ctx context.Context, f func(*node) error) error {
 	}
 	defer n.Close()
 	if n.centre == nil {
-		return usage("this directory is no party of crossings", "")
+		return usage("this directory is no party of crossings", "use the directory of a party, with --dir")
 	}
 	return f(n)
 }
 
 func (a *app) mandateList() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List this party's Opens: what each permits, what has been drawn, until when",
+		Use:   "list",
+		Short: "List this party's Opens: what each permits, what has been drawn, until when",
+		Long: "List this party's Opens, newest first: what each permits, what this directory has drawn\n" +
+			"of it, until when. Whether one has been revoked, the RA knows: bindery mandate status.",
 		Example: "  bindery mandate list --dir A",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,6 +60,7 @@ func (a *app) listGrants(grants []centre.Grant) error {
 			return err
 		}
 		c := open.Claims()
+		expired := !time.Now().Before(c.ExpiresAt)
 		if a.json {
 			items = append(items, jcs.Object(
 				jcs.Member{Name: "open_mandate_hash", Value: jcs.String(string(g.OpenHash))},
@@ -66,11 +70,13 @@ func (a *app) listGrants(grants []centre.Grant) error {
 				jcs.Member{Name: "acts", Value: jcs.String(actsText(c.Acts))},
 				jcs.Member{Name: "counterparties", Value: jcs.String(c.Counterparties)},
 				jcs.Member{Name: "expires_at", Value: jcs.String(c.ExpiresAt.Format(time.RFC3339))},
+				jcs.Member{Name: "expired", Value: jcs.Bool(expired)},
 			))
 			continue
 		}
-		fmt.Fprintf(a.out, "%s  %s, %s of %s drawn, with %s, until %s\n", g.OpenHash, actsText(c.Acts),
-			strconv.FormatInt(g.Drawn, 10), c.Limit, c.Counterparties, c.ExpiresAt.Format(time.RFC3339))
+		until := map[bool]string{false: "until", true: "expired"}[expired]
+		fmt.Fprintf(a.out, "%s  %s up to class %s, %d of %s drawn, with %s, %s %s\n", g.OpenHash, actsText(c.Acts), c.Class,
+			g.Drawn, c.Limit, c.Counterparties, until, c.ExpiresAt.Format(time.RFC3339))
 	}
 	if a.json {
 		a.print(jcs.Array(items...))
@@ -152,11 +158,13 @@ func (o closeOptions) draw() (*centre.Draw, error) {
 	hash, err := jcs.ParseHex256(o.agreementHash)
 	switch {
 	case err != nil:
-		return nil, usage("--agreement-hash needs 64 lower-case hex digits", "")
+		return nil, usagef("it is 64 lower-case hex digits, the hash of the agreed terms", "--agreement-hash %q is no hash", o.agreementHash)
 	case !crossing.ValidCrossingID(o.crossingID):
-		return nil, usage("--crossing-id needs a lower-case UUID", "")
-	case !mandate.ValidPrincipalID(o.counterparty) || !mandate.ValidAgentID(o.agent):
-		return nil, usage("close needs --counterparty PRINCIPAL and --counterparty-agent AGENT", "")
+		return nil, usagef("it is a lower-case UUID", "--crossing-id %q is no crossing id", o.crossingID)
+	case !mandate.ValidPrincipalID(o.counterparty):
+		return nil, usagef("it is the other principal, as urn:anax:principal:NAME", "--counterparty %q is no principal id", o.counterparty)
+	case !mandate.ValidAgentID(o.agent):
+		return nil, usagef("it is the other agent, as urn:anax:agent:NAME", "--counterparty-agent %q is no agent id", o.agent)
 	}
 	if err := checkActs([]string{o.act}); err != nil {
 		return nil, err
@@ -168,11 +176,11 @@ func (o closeOptions) draw() (*centre.Draw, error) {
 
 func (a *app) mandateVerify() *cobra.Command {
 	return &cobra.Command{
-		Use:   "verify TOKEN|FILE|-",
+		Use:   "verify TOKEN|HASH|FILE|-",
 		Short: "Verify an Open's signature under its principal's keys at the RA, and its expiry",
 		Long: "Verify an Open's signature under the keys that the RA's signed record gives for its\n" +
-			"principal, and its expiry. Whether it has been revoked is another question: see\n" +
-			"bindery mandate status.",
+			"principal, and its expiry. A hash names one of this party's own Opens. Whether it has\n" +
+			"been revoked is another question: see bindery mandate status.",
 		Example: "  bindery mandate verify --dir B open.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -180,19 +188,46 @@ func (a *app) mandateVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			open, err := mandate.ParseOpen(token)
-			if err != nil {
-				return crossing.RefuseAt(crossing.MandateInvalid, err.Error())
-			}
-			return a.withNode(c.Context(), func(n *node) error { return a.verifyOpen(c.Context(), n, open) })
+			return a.withNode(c.Context(), func(n *node) error {
+				if token == "" {
+					if token, err = n.ownOpen(c.Context(), args[0]); err != nil {
+						return err
+					}
+				}
+				if _, err := mandate.ParseClosed(token); err == nil {
+					return usage("this is a Closed Mandate, and it is judged within its crossing alone", "give an Open")
+				}
+				open, err := mandate.ParseOpen(token)
+				if err != nil {
+					return crossing.RefuseAt(crossing.MandateInvalid, "§5.2-1 structure")
+				}
+				return a.verifyOpen(c.Context(), n, open)
+			})
 		},
 	}
 }
 
+// ownOpen is the token of this party's Open with a hash, as it is presented.
+func (n *node) ownOpen(ctx context.Context, hash string) (string, error) {
+	grants, err := n.db.Centre().Grants(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range grants {
+		if string(g.OpenHash) == hash {
+			return g.Presented, nil
+		}
+	}
+	return "", usagef("list them with: bindery mandate list", "no Open of this party has the hash %s", hash)
+}
+
 func (a *app) verifyOpen(ctx context.Context, n *node, open *mandate.PresentedOpen) error {
 	p, err := n.ra.Principal(ctx, open.Issuer())
-	if err != nil {
+	if errors.Is(err, &api.Error{Code: api.CodeNotFound}) {
 		return crossing.RefuseAt(crossing.MandateInvalid, "§4.1.5 iss")
+	}
+	if err != nil {
+		return err // the RA has not said anything about it
 	}
 	verified, err := open.Verify(p.IssuerKeys(time.Now()))
 	if err != nil {
@@ -259,9 +294,9 @@ func (a *app) mandateRevoke() *cobra.Command {
 		Use:   "revoke HASH --yes",
 		Short: "Revoke a mandate of this party at the RA; an Open takes its Closeds with it",
 		Long: "Revoke a mandate of this party at the RA, by either of its hashes. It cannot be undone.\n" +
-			"Without --yes nothing is done but to say what would be. The RA's answer names the state\n" +
-			"before: active or held proves that no seal can come of it; spent means that one may\n" +
-			"have, and it stands.",
+			"Without --yes nothing is done, and the command ends with exit code 2. The RA's answer\n" +
+			"names the state before: active or held proves that no seal can come of it; spent means\n" +
+			"that one may have, and it stands. Revoking again gives the first answer.",
 		Example: "  bindery mandate revoke --dir A 7d2cb17866407d948da12bcbbf5788e3cae9f98a7d525772728119c1b4d332e9 --yes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -270,8 +305,7 @@ func (a *app) mandateRevoke() *cobra.Command {
 				return err
 			}
 			if !yes {
-				a.say("would revoke %s; nothing was done, add --yes to do it", hash)
-				return nil
+				return usagef("nothing was done; it cannot be undone, add --yes to do it", "this would revoke %s", hash)
 			}
 			return a.withNode(c.Context(), func(n *node) error {
 				answer, err := n.ra.Revoke(c.Context(), hash)

@@ -64,6 +64,11 @@ func (a *app) serveHome(ctx context.Context, h *home, addr, admin string, roles 
 	}
 	debug.SetGCPercent(50) // an idle serve stays small
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return a.serveOn(ctx, h, public, private, log)
+}
+
+// serveOn serves the directory on two listeners that are open already, until ctx ends.
+func (a *app) serveOn(ctx context.Context, h *home, public, private net.Listener, log *slog.Logger) error {
 	n, err := openNode(ctx, h, nodeOptions{base: "http://" + h.Addr, log: log})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -217,5 +218,50 @@ func TestServe(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		t.Error("the listener is still open")
+	}
+}
+
+// TestServeSilent: a connection that has said nothing does not delay the end. The server
+// would wait five seconds for it.
+func TestServeSilent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- httpapi.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "done") }), nil)
+	}()
+	silent, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	// Connections are accepted in turn: once a later one has its answer, the silent one
+	// has been accepted too. It stays open, idle.
+	one := &http.Client{Transport: &http.Transport{}}
+	defer one.CloseIdleConnections()
+	resp, err := one.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "done" {
+		t.Fatalf("beside a silent connection a request ends with %q, %v", b, err)
+	}
+
+	began := time.Now()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	if d := time.Since(began); d > 2*time.Second {
+		t.Errorf("a silent connection delays the end by %v", d)
+	}
+	_ = silent.SetReadDeadline(time.Now().Add(time.Second))
+	if n, err := silent.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the silent connection is left open: %d, %v", n, err)
 	}
 }

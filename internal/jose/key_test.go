@@ -61,6 +61,15 @@ func TestParseJWKRefuses(t *testing.T) {
 	const p = "_____wAAAAEAAAAAAAAAAAAAAAD_______________8"
 	// The 64 bytes of the point, cut after 31: python3, base64.urlsafe_b64encode.
 	const cutX, cutY = "cbUM0jxSqhy6bs8ffdbs4bZD764uyX0s4Wm2YinM8A", "4ql9xaKuRi2trDJ2B6shPBp92qjXMKS39wl22xFcztLX"
+	// The point of P-256 whose x is 0 has this y: p as its x is the same point in another
+	// spelling. The other two points are the generators of secp256k1 and P-384. All by
+	// python3's integers.
+	const y0 = "ZkhceA4vg9ckM71dhKBrtlQcKvMdrocXKL-FahdPk_Q"
+	const kx, ky = "eb5mfvncu6xVoGKVzocLBwKb_NstzijZWfKBWxb4F5g", "SDradyajxGVdpPv8DhEIqP0XtEimhVQZnEfQj_sQ1Lg"
+	const wideX, wideY = "qofKIr6LBTeOscce8yCtdG4dO2KLp5uYWfdB4IJUKjhVAvJdv1UpbDpUXjhydgq3", "NhfeSpYmLG9dnpi_kpLcKfj0Hb0omhR86doxE7XwuMAKYLHOHX6BnXpDHXyQ6g5f"
+	if _, err := jose.ParseJWK(mustValue(t, xy(zero, y0))); err != nil {
+		t.Fatalf("the point with x 0: %v", err)
+	}
 	const offByOne = "qX3Foq5GLa2sMnYHqyE8Gn3aqNcwpLf3CXbbEVzO0tg" // y + 1
 	for name, src := range map[string]string{
 		"not an object":       `["EC"]`,
@@ -81,6 +90,28 @@ func TestParseJWKRefuses(t *testing.T) {
 		"y off the curve":     xy(nodeX, offByOne),
 		"origin":              xy(zero, zero),
 		"x is p":              xy(p, nodeY),
+		"x is p, y that of 0": xy(p, y0),
+		"y is p":              xy(nodeX, p),
+		"x and y zero, named": strings.Replace(xy(zero, zero), `{`, `{"kid":"k",`, 1),
+		"y of 31 bytes":       xy(nodeX, nodeY[:42]),
+		"y of 33 bytes":       xy(nodeX, nodeY+"A"),
+		"y empty":             xy(nodeX, ""),
+		"of secp256k1":        xy(kx, ky),
+		"of secp256k1, named": strings.Replace(xy(kx, ky), "P-256", "secp256k1", 1),
+		"of P-384":            xy(wideX, wideY),
+		"of P-384, named":     strings.Replace(xy(wideX, wideY), "P-256", "P-384", 1),
+		"of P-384, cut":       xy(wideX[:43], wideY[:43]),
+		"crv and CRV":         with(`"CRV":"P-384"`),
+		"crv and Crv alike":   with(`"Crv":"P-256"`),
+		"CRV for crv":         strings.Replace(nodeJWK, "crv", "CRV", 1),
+		"crv lower case":      strings.Replace(nodeJWK, "P-256", "p-256", 1),
+		"crv another name":    strings.Replace(nodeJWK, "P-256", "secp256r1", 1),
+		"crv null":            strings.Replace(nodeJWK, `"P-256"`, `null`, 1),
+		"private part, empty": with(`"d":""`),
+		"private part, null":  with(`"d":null`),
+		"private part, D":     with(`"D":"` + nodeX + `"`),
+		"symmetric":           `{"kty":"oct","k":"AAAA"}`,
+		"symmetric on top":    with(`"k":"AAAA"`),
 		"x and y swapped":     xy(nodeY, nodeX),
 		"x of 31 bytes":       xy(zero[:42], nodeY),
 		"x of 33 bytes":       xy(nodeX+"A", nodeY),
@@ -196,6 +227,10 @@ func TestParseJWKSRefuses(t *testing.T) {
 		"more members":      `{"keys":[],"x":1}`,
 		"repeated member":   `{"keys":[],"keys":[` + nodeJWK + `]}`,
 		"trailing bytes":    `{"keys":[]}{}`,
+		"crv twice":         `{"keys":[` + strings.Replace(nodeJWK, `{`, `{"crv":"P-384",`, 1) + `]}`,
+		"crv twice, alike":  `{"keys":[` + strings.Replace(nodeJWK, `{`, `{"crv":"P-256",`, 1) + `]}`,
+		"crv twice, \\u":    `{"keys":[` + strings.Replace(nodeJWK, `{`, `{"\u0063rv":"P-384",`, 1) + `]}`,
+		"key in a list":     `{"keys":[[` + nodeJWK + `]]}`,
 		"too large":         `{"keys":[]` + strings.Repeat(" ", jose.MaxJWKSSize) + `}`,
 		"empty":             ``,
 	} {

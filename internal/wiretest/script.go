@@ -14,6 +14,9 @@ import (
 // Terms is the document that a Script proposes unless a test changes it.
 const Terms = `{"terms_version":"1","unit":"code","count":1}`
 
+// CanonicalTerms is the RFC 8785 form of Terms; the agreement_hash is over it.
+const CanonicalTerms = `{"count":1,"terms_version":"1","unit":"code"}`
+
 // A Phase is a step of a Script before the seal.
 type Phase int
 
@@ -114,7 +117,7 @@ func (s *Script) P1() Answer {
 	}
 	meta := Doc{
 		"crossing_state": "mandates_pending", "closing": "agent", "open_mandate": s.Open.Token,
-		"party":          s.From.doc(),
+		"party":          s.From.Doc(),
 		"intended_class": s.Amount.Class.String(), "intended_act": s.Act, "act_profile": s.W.Acts.Digest(),
 	}
 	a := s.exchange(meta, s.Edit.P1)
@@ -235,7 +238,8 @@ func (s *Script) header() http.Header {
 	return h
 }
 
-func (p *Party) doc() Doc {
+// Doc is what the Party says of itself at P1 and in a record.
+func (p *Party) Doc() Doc {
 	return Doc{
 		"principal_id": p.PrincipalID, "agent_id": p.AgentID, "clearance_id_hash": string(p.ClearanceIDHash),
 		"trust_basis": p.TrustBasis, "agc_level": p.AGCLevel,

@@ -42,7 +42,7 @@ func (s *Script) Forget() { s.Record, s.Params = nil, nil }
 func (s *Script) NewRecord() Doc {
 	record := Doc{
 		"record": "anax-bilateral-crossing-v1", "crossing_id": s.CrossingID, "created_at": stamp(s.Begun),
-		"parties":          []any{slot("initiator", s.From.doc(), s.Open.Token, s.Closed), slot("responder", s.Peer.Party, s.Peer.Open, s.Peer.Closed)},
+		"parties":          []any{slot("initiator", s.From.Doc(), s.Open.Token, s.Closed), slot("responder", s.Peer.Party, s.Peer.Open, s.Peer.Closed)},
 		"agreement_hash":   s.Agreement(),
 		"commitment_class": s.Amount.Class.String(), "commitment_act": s.Act,
 		"magnitude_asserted": int64(s.Amount.Magnitude),

@@ -34,6 +34,8 @@ type Config struct {
 	Store func(centre.Store) centre.Store
 	// AckTimeout is the centre's; 0: 5 s.
 	AckTimeout time.Duration
+	// VerifyRate bounds crossing:verify by remote address; zero: more than a test asks.
+	VerifyRate authority.Rate
 	// VerifyOnly makes the responder an agent without clearance.
 	VerifyOnly bool
 }
@@ -61,6 +63,9 @@ type World struct {
 // New starts a responder. It ends with the test.
 func New(t testing.TB, cfg Config) *World {
 	t.Helper()
+	if cfg.VerifyRate == (authority.Rate{}) {
+		cfg.VerifyRate = authority.Rate{PerSecond: 1 << 20, Burst: 1 << 20}
+	}
 	w := &World{t: t, Clock: &Clock{at: Start}, Acts: commitment.Builtin(), hook: func(string) {}}
 	w.keys.ra, w.keys.va = newSigner(t), newSigner(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 128}
@@ -98,7 +103,7 @@ func (w *World) wire(db *sqlite.DB, cfg Config) {
 	w.check(err)
 	w.Authority, err = authority.New(authority.Config{
 		Store: db.Authority(), Signer: w.keys.va, Name: "VA-001", BaseURL: w.URL + "/", Now: w.Clock.Now,
-		RateLimit: authority.Rate{PerSecond: 1 << 20, Burst: 1 << 20},
+		RateLimit: cfg.VerifyRate,
 	})
 	w.check(err)
 	w.Responder = w.newParty("globex")
