@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
-	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/wiretest"
 )
 
@@ -39,7 +37,7 @@ func fails(t *testing.T, s *wiretest.Script, send func() wiretest.Answer, name s
 
 // TestF1: an expired mandate, at P1 and at P3, judged when it is presented.
 //
-// covers GC-266, GC-293, GC-314
+// covers GC-266, GC-275, GC-293, GC-314
 func TestF1(t *testing.T) {
 	start := func(t *testing.T) *wiretest.Script {
 		w := wiretest.New(t, wiretest.Config{})
@@ -183,21 +181,14 @@ func TestF3(t *testing.T) {
 			w.OnlyRefusal(before, "MANDATE_INVALID")
 		})
 	}
-	suspend := func(t *testing.T, p *wiretest.Party) {
-		t.Helper()
-		operator := registry.Actor{Role: api.RoleOperator}
-		if err := w.Registry.SetSuspended(t.Context(), operator, api.Suspension{PrincipalID: p.PrincipalID, Suspended: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Run("suspended after P2", func(t *testing.T) {
 		s := w.Script(from).Through(wiretest.Closing)
-		suspend(t, from)
+		w.Suspend(from)
 		fails(t, s, s.P3, "MANDATE_INVALID")
 	})
 	t.Run("suspended after P3", func(t *testing.T) {
 		s := w.Script(other).Through(wiretest.P3)
-		suspend(t, other)
+		w.Suspend(other)
 		wantSealRefused(t, s, "MANDATE_INVALID", "-40010")
 		wantTaskRefused(t, s.Task(), "MANDATE_INVALID")
 	})

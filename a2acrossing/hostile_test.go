@@ -16,7 +16,6 @@ import (
 
 	"github.com/bindery/bindery/a2acrossing"
 	"github.com/bindery/bindery/internal/centre"
-	"github.com/bindery/bindery/internal/httpapi"
 	"github.com/bindery/bindery/internal/wiretest"
 )
 
@@ -155,13 +154,9 @@ func TestSlowBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		handler, err := httpapi.NewPublic(httpapi.PublicConfig{Hosts: []string{"x:80"}, Else: rest})
-		if err != nil {
-			t.Fatal(err)
-		}
 		ctx, stop := context.WithCancel(t.Context())
 		l, ended := newPipes(), make(chan error, 1)
-		go func() { ended <- httpapi.Serve(ctx, l, handler, nil) }()
+		go func() { ended <- wiretest.Serve(ctx, l, "x:80", rest) }()
 
 		const head = "POST /rpc HTTP/1.1\r\nHost: x:80\r\nContent-Type: application/json\r\n"
 		slow, begun, written := l.dial(), time.Now(), 0

@@ -236,7 +236,7 @@ func bendToken(member string) func(wiretest.Doc) {
 // TestLyingResponder: an honest initiator stops at the first lie, records why, and goes no
 // further: no seal is asked for, and it writes no anchor.
 //
-// covers GC-013, GC-046, GC-065, GC-281, GC-283, GC-285, GC-304, GC-317, GC-318
+// covers GC-013, GC-046, GC-065, GC-121, GC-281, GC-283, GC-285, GC-292, GC-304, GC-317, GC-318, GC-345
 func TestLyingResponder(t *testing.T) {
 	for _, phase := range []struct {
 		name string

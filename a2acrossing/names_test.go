@@ -12,9 +12,7 @@ import (
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/commitment"
 	"github.com/bindery/bindery/crossing"
-	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/centre"
-	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/wiretest"
 	"github.com/bindery/bindery/jcs"
 )
@@ -87,7 +85,7 @@ func raisings() map[string]func(*testing.T) raising {
 			return raising{w: w, send: func() wiretest.Answer { return w.Verify(wiretest.Doc{"seal_id": "a", "crossing_id": "b"}) }}
 		},
 		"RATE_LIMITED": func(t *testing.T) raising {
-			w := wiretest.New(t, wiretest.Config{VerifyRate: authority.Rate{PerSecond: 1, Burst: 1}})
+			w := wiretest.New(t, wiretest.Config{VerifyRate: wiretest.Rate{PerSecond: 1, Burst: 1}})
 			return raising{w: w, send: func() wiretest.Answer {
 				w.Verify(wiretest.Doc{"seal_id": "a"})
 				return w.Verify(wiretest.Doc{"seal_id": "a"})
@@ -152,18 +150,8 @@ func raiseCounterparty(t *testing.T) raising {
 // raiseServiceHeld makes the initiator's agent a subject that a service issuer may issue for.
 func raiseServiceHeld(t *testing.T) raising {
 	w, s := ready(t)
-	holdByService(t, w, s.From)
+	w.HoldByService(s.From)
 	return bySeal(s)
-}
-
-func holdByService(t *testing.T, w *wiretest.World, p *wiretest.Party) {
-	t.Helper()
-	err := w.Registry.RegisterIssuer(t.Context(), registry.Actor{Role: api.RoleOperator}, api.RegisterIssuer{
-		PrincipalID: p.PrincipalID, CredentialHash: jcs.Hex256(wiretest.Hash("service")), Subjects: []string{p.AgentID},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // raiseParty seals before P3: the responder has no Closed of its own (AG-59).
@@ -268,7 +256,7 @@ func TestRefusalNames(t *testing.T) {
 //
 // covers GC-110, GC-111, GC-116, GC-117, GC-120
 func TestRefusalStatus(t *testing.T) {
-	w := wiretest.New(t, wiretest.Config{VerifyRate: authority.Rate{PerSecond: 1, Burst: 2}})
+	w := wiretest.New(t, wiretest.Config{VerifyRate: wiretest.Rate{PerSecond: 1, Burst: 2}})
 	from := w.Party("acme")
 	s := w.Script(from).Through(wiretest.P3)
 	closed := func(edit func(wiretest.Doc)) func() wiretest.Answer {
@@ -323,7 +311,7 @@ func TestRefusalStatus(t *testing.T) {
 		})
 	}
 	t.Run("SERVICE_HELD_MANDATE", func(t *testing.T) {
-		holdByService(t, w, from)
+		w.HoldByService(from)
 		before := w.Rows()
 		wantRole(t, hold(w.Responder, s.Closed, s.Peer.Closed)(), "SERVICE_HELD_MANDATE", http.StatusForbidden)
 		wantRole(t, consume(from.Credentials.Effector, "irreversible", 1)(), "SERVICE_HELD_MANDATE", http.StatusForbidden)

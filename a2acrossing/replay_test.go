@@ -12,7 +12,7 @@ import (
 // terms, to another party, by another party, with its nonce in another Closed, and too
 // late. Each of its bindings refuses by itself.
 //
-// covers GC-335
+// covers GC-314, GC-335, GC-336
 func TestReplay(t *testing.T) {
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")

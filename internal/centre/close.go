@@ -37,6 +37,7 @@ func (c *Centre) Close(ctx context.Context, d Draw) (token, receipt string, err 
 	}
 	receipt, err = c.cfg.Registrar.RegisterClosed(ctx, token, d.CounterpartyAgent)
 	if refusal := refusalOf(err); refusal != nil {
+		c.heard(ctx, refusal, x.OwnOpen)
 		return "", "", refusal
 	}
 	if err != nil {

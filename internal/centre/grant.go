@@ -73,6 +73,8 @@ func (c *Centre) covers(g *Grant, w want) (left int64, refusal *crossing.Refusal
 		return 0, crossing.Refuse(crossing.ClassExceeded)
 	case w.currency != "" && amount.Class == w.class && amount.Currency != w.currency:
 		return 0, crossing.Refuse(crossing.CurrencyMismatch)
+	case g.Revoked:
+		return 0, crossing.Refuse(crossing.MandateRevoked)
 	case open.Expired(c.now()):
 		return 0, crossing.Refuse(crossing.MandateExpired)
 	}
@@ -92,4 +94,16 @@ func refusalOf(err error) *crossing.Refusal {
 		return nil
 	}
 	return crossing.Refuse(name)
+}
+
+// heard takes note of a grant that the RA says is revoked: a newer one is not to stand
+// in the way of an older one that holds.
+func (c *Centre) heard(ctx context.Context, refusal *crossing.Refusal, own string) {
+	open, err := mandate.ParseOpen(own)
+	if refusal.Name != crossing.MandateRevoked || err != nil {
+		return
+	}
+	if err := c.cfg.Store.RevokeGrant(ctx, open.OpenHash(), c.now()); err != nil {
+		c.cfg.Log.Warn("a revoked grant could not be marked", "reason", err.Error())
+	}
 }

@@ -261,6 +261,7 @@ func (c *Centre) draw(ctx context.Context, x *Crossing) (*crossing.Refusal, erro
 	}
 	receipt, err := c.cfg.Registrar.RegisterClosed(ctx, x.OwnClosed, x.Peer.AgentID)
 	if refusal := refusalOf(err); refusal != nil {
+		c.heard(ctx, refusal, x.OwnOpen)
 		return refusal, nil
 	}
 	if err != nil {

@@ -63,6 +63,7 @@ type Grant struct {
 	Drawn      int64 // a hint for choosing; the RA decides
 	ExpiresAt  time.Time
 	CreatedAt  time.Time
+	Revoked    bool // as far as this party has heard; the RA decides
 }
 
 // A RefusalRow is what E-1 asks to be recorded, and AG-76 with it.
@@ -170,6 +171,8 @@ type Grants interface {
 	Grants(ctx context.Context) ([]Grant, error)
 	// Drawn adds to a grant's hint.
 	Drawn(ctx context.Context, openHash jcs.Hex256, n int64) error
+	// RevokeGrant notes that the RA has revoked a grant, so that it is presented no more.
+	RevokeGrant(ctx context.Context, openHash jcs.Hex256, at time.Time) error
 }
 
 // Seals keeps attempts and seals.

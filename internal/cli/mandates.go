@@ -312,6 +312,9 @@ func (a *app) mandateRevoke() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if err := n.forget(c.Context(), hash); err != nil {
+					return err
+				}
 				if a.json {
 					a.print(jcs.Object(
 						jcs.Member{Name: "hash", Value: jcs.String(string(hash))},
@@ -327,6 +330,26 @@ func (a *app) mandateRevoke() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 	return cmd
+}
+
+// forget marks an own Open that was revoked by either of its hashes, so that it is
+// presented no more.
+func (n *node) forget(ctx context.Context, hash jcs.Hex256) error {
+	store := n.db.Centre()
+	grants, err := store.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range grants {
+		full, err := fullGrant(g)
+		if err != nil {
+			return err
+		}
+		if g.OpenHash == hash || full.TokenHash() == hash {
+			return store.RevokeGrant(ctx, g.OpenHash, time.Now())
+		}
+	}
+	return nil
 }
 
 func parseHash(s string) (jcs.Hex256, error) {

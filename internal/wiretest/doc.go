@@ -24,6 +24,7 @@
 // our own types would refuse to hold.
 //
 // [World.Initiator] is an honest initiator instead, with a centre and a store of its own.
+// [World.Liar] is a responder for it that lies at the points which [Lies] name.
 //
 // [World.Rows] reads every row of every table, so that a test can say that nothing was
 // written but the refusal.

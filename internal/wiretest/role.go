@@ -1,6 +1,46 @@
 package wiretest
 
-import "net/http"
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/bindery/bindery/api"
+	"github.com/bindery/bindery/internal/authority"
+	"github.com/bindery/bindery/internal/httpapi"
+	"github.com/bindery/bindery/internal/registry"
+)
+
+// A Rate bounds what is asked of an authority.
+type Rate = authority.Rate
+
+// operator is the RA's own.
+func operator() registry.Actor { return registry.Actor{Role: api.RoleOperator} }
+
+// Suspend suspends a Party's principal at the RA.
+func (w *World) Suspend(p *Party) {
+	w.t.Helper()
+	w.check(w.Registry.SetSuspended(w.t.Context(), operator(), api.Suspension{PrincipalID: p.PrincipalID, Suspended: true}))
+}
+
+// HoldByService lets a service issuer issue for a Party's agent, so that no effector spends
+// a mandate of that agent any more (§3.7.2 rule 2).
+func (w *World) HoldByService(p *Party) {
+	w.t.Helper()
+	w.check(w.Registry.RegisterIssuer(w.t.Context(), operator(), api.RegisterIssuer{
+		PrincipalID: p.PrincipalID, CredentialHash: api.CredentialHash(random(32)), Subjects: []string{p.AgentID},
+	}))
+}
+
+// Serve answers on l with handler behind the public listener's middleware and time limits,
+// as the program does, until ctx ends.
+func Serve(ctx context.Context, l net.Listener, host string, handler http.Handler) error {
+	public, err := httpapi.NewPublic(httpapi.PublicConfig{Hosts: []string{host}, Else: handler})
+	if err != nil {
+		return err
+	}
+	return httpapi.Serve(ctx, l, public, nil)
+}
 
 // Role posts a body to a path of the RA or VA, such as /v1/ra/closeds, under a credential;
 // "" sends none. A transport error ends the test.

@@ -35,7 +35,7 @@ type Config struct {
 	// AckTimeout is the centre's; 0: 5 s.
 	AckTimeout time.Duration
 	// VerifyRate bounds crossing:verify by remote address; zero: more than a test asks.
-	VerifyRate authority.Rate
+	VerifyRate Rate
 	// VerifyOnly makes the responder an agent without clearance.
 	VerifyOnly bool
 }
@@ -63,8 +63,8 @@ type World struct {
 // New starts a responder. It ends with the test.
 func New(t testing.TB, cfg Config) *World {
 	t.Helper()
-	if cfg.VerifyRate == (authority.Rate{}) {
-		cfg.VerifyRate = authority.Rate{PerSecond: 1 << 20, Burst: 1 << 20}
+	if cfg.VerifyRate == (Rate{}) {
+		cfg.VerifyRate = Rate{PerSecond: 1 << 20, Burst: 1 << 20}
 	}
 	w := &World{t: t, Clock: &Clock{at: Start}, Acts: commitment.Builtin(), hook: func(string) {}}
 	w.keys.ra, w.keys.va = newSigner(t), newSigner(t)

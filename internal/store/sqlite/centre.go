@@ -170,11 +170,11 @@ func (c *Centre) PutGrant(ctx context.Context, g centre.Grant) error {
 
 // Grants implements [centre.Grants].
 func (c *Centre) Grants(ctx context.Context) ([]centre.Grant, error) {
-	rows, err := c.db.view(ctx).rows(`SELECT open_mandate_hash, presented, disclosure, receipt, drawn, expires_at, created_at
+	rows, err := c.db.view(ctx).rows(`SELECT open_mandate_hash, presented, disclosure, receipt, drawn, expires_at, created_at, revoked_at IS NOT NULL
 		FROM grants ORDER BY created_at DESC, rowid DESC LIMIT 1000`)
 	return collect(rows, err, func(scan func(...any) error) (g centre.Grant, err error) {
 		var expires, created int64
-		err = scan(&g.OpenHash, &g.Presented, &g.Disclosure, &g.Receipt, &g.Drawn, &expires, &created)
+		err = scan(&g.OpenHash, &g.Presented, &g.Disclosure, &g.Receipt, &g.Drawn, &expires, &created, &g.Revoked)
 		g.ExpiresAt, g.CreatedAt = instant(expires), instant(created)
 		return g, err
 	})
@@ -184,6 +184,13 @@ func (c *Centre) Grants(ctx context.Context) ([]centre.Grant, error) {
 func (c *Centre) Drawn(ctx context.Context, openHash jcs.Hex256, n int64) error {
 	return c.db.update(ctx, func(t *tx) error {
 		return t.exec("UPDATE grants SET drawn = drawn + ? WHERE open_mandate_hash = ?", n, string(openHash))
+	})
+}
+
+// RevokeGrant implements [centre.Grants].
+func (c *Centre) RevokeGrant(ctx context.Context, openHash jcs.Hex256, at time.Time) error {
+	return c.db.update(ctx, func(t *tx) error {
+		return t.exec("UPDATE grants SET revoked_at = ? WHERE open_mandate_hash = ? AND revoked_at IS NULL", at.UnixMilli(), string(openHash))
 	})
 }
 

@@ -118,7 +118,8 @@ CREATE TABLE grants (
     receipt           TEXT NOT NULL,
     drawn             INTEGER NOT NULL DEFAULT 0,
     expires_at        INTEGER NOT NULL,
-    created_at        INTEGER NOT NULL
+    created_at        INTEGER NOT NULL,
+    revoked_at        INTEGER
 ) STRICT;
 
 -- A crossing as one party sees it. session_id is the task id for a responder and the
