@@ -318,7 +318,7 @@ func TestCM4(t *testing.T) {
 	// The initiator's own mandates agree; the responder's Open is in another currency.
 	t.Run("the responder's Open", func(t *testing.T) {
 		_, s := covering(t, money(1000, "EUR"), money(250, "USD"), money(100, "USD"), false)
-		wantTaskRefused(t, s.Through(wiretest.Closing).P3(), "CURRENCY_MISMATCH")
+		wantTaskRefused(t, s.Through(wiretest.P0).P1(), "CURRENCY_MISMATCH")
 	})
 }
 

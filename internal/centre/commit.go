@@ -168,10 +168,13 @@ func (r *run) sealAny(ctx context.Context, sent [][]byte) (*sealed, error) {
 // (§5.6-1, AG-54).
 func (r *run) byAuthority(ctx context.Context, sent [][]byte, refusal error) (*sealed, error) {
 	s, err := r.resolved(ctx, sent)
-	if err != nil {
+	var mismatch *crossing.Refusal
+	switch {
+	case errors.As(err, &mismatch): // another record of this crossing resolves (F7)
+		return nil, err
+	case err != nil:
 		return nil, errors.Join(ErrUnknown, refusal, err)
-	}
-	if s == nil {
+	case s == nil:
 		return nil, refusal
 	}
 	return s, nil
@@ -299,13 +302,24 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// p5 (§5.6): the task with its artifact, this party's own anchor and publication, and
-// the proof that the seal resolves. Only then is a commitment reported.
+// p5 (§5.6): the proof that the seal resolves, the task with its artifact, this party's
+// own anchor and publication. An anchor is written only for a seal that resolves: an
+// answer that merely repeats the joint seal is nobody's commitment, and an anchor for it
+// would stand in the way of every later one of the pair.
 func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
 	begin, x, c := r.c.now(), r.x, r.c
-	if err := r.artifact(ctx, s); err != nil {
+	record, err := jcs.Parse(s.bytes)
+	if err != nil {
 		return nil, err
 	}
+	v, err := r.verdict(ctx, api.VerifyRequest{SealID: s.block.SealID, Record: record})
+	if err != nil {
+		return nil, err
+	}
+	if fault := r.judge(v, s, "resolves", "seal_matches"); fault != "" {
+		return nil, unconfirmed(fault)
+	}
+	r.artifact(ctx, s)
 	link, err := c.cfg.Store.Anchor(ctx, Anchored{
 		Party: x.Own.AgentID, ChainID: s.record.ChainID(), CrossingID: x.CrossingID, JointSeal: s.block.Seal, At: c.now(),
 		Publication: func(pos chain.Position) (Publication, error) {
@@ -321,16 +335,8 @@ func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
 	if err := c.deliver(ctx, x.CrossingID); err != nil {
 		return nil, err
 	}
-	record, err := jcs.Parse(s.bytes)
-	if err != nil {
-		return nil, err
-	}
-	v, err := r.verdict(ctx, api.VerifyRequest{SealID: s.block.SealID, Record: record})
-	if err != nil {
-		return nil, err
-	}
-	if fault := r.judge(v, s); fault != "" {
-		return nil, errors.Join(ErrUnknown, errors.New("centre: the authority does not confirm: "+fault))
+	if fault := r.judge(v, s, "chain_consistent", "basis_present", "not_superseded"); fault != "" {
+		return nil, unconfirmed(fault)
 	}
 	r.done("P5", "distribution", begin, "own anchor written at chain_seq "+itoa(link.Seq), "the authority resolves the seal; all five checks hold")
 	x.State, x.Refusal, x.Report = crossing.Committed, nil, r.report(s, link, v)
@@ -343,9 +349,15 @@ func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
 	return x.Report, err
 }
 
-// judge applies the checks of §6.2 to a verdict.
-func (r *run) judge(v jcs.Value, s *sealed) string {
-	for _, check := range []string{"resolves", "seal_matches", "chain_consistent", "basis_present", "not_superseded"} {
+// unconfirmed says which check of §6.2 did not hold. The commitment may exist all the
+// same, so it is nothing final.
+func unconfirmed(check string) error {
+	return errors.Join(ErrUnknown, errors.New("centre: the authority does not confirm: "+check))
+}
+
+// judge applies checks of §6.2 to a verdict on this crossing's seal.
+func (r *run) judge(v jcs.Value, s *sealed, checks ...string) string {
+	for _, check := range checks {
 		if ok, _ := v.Get("checks").Get(check).Bool(); !ok {
 			return check
 		}
@@ -359,19 +371,19 @@ func (r *run) judge(v jcs.Value, s *sealed) string {
 	return ""
 }
 
-// artifact compares the task's artifact with the seal's block. A task that cannot be
-// read loses nothing but convenience (§5.6-2); one that shows another seal does.
-func (r *run) artifact(ctx context.Context, s *sealed) error {
+// artifact compares the task's artifact with the seal's block. It is a convenience
+// (§5.6-2): the seal resolves, so a task that cannot be read, or shows something else,
+// is worth a line in the log and undoes nothing.
+func (r *run) artifact(ctx context.Context, s *sealed) {
 	if r.peer == nil {
-		return nil // repaired without the counterparty
+		return // repaired without the counterparty
 	}
+	log := r.c.cfg.Log.With("crossing_id", r.x.CrossingID)
 	t, err := r.peer.Task(ctx, r.x.TaskID)
-	if err != nil || t.State != crossing.Committed {
-		r.c.cfg.Log.Info("the task does not show the artifact", "crossing_id", r.x.CrossingID)
-		return nil
+	switch {
+	case err != nil || t.State != crossing.Committed:
+		log.Info("the task does not show the artifact")
+	case !slices.Equal(t.Block, s.block.Bytes()) || t.ArtifactID != s.record.Context.ArtifactID:
+		log.Warn("the task shows another artifact than the seal that resolves")
 	}
-	if !slices.Equal(t.Block, s.block.Bytes()) || t.ArtifactID != s.record.Context.ArtifactID {
-		return crossing.RefuseAt(crossing.SealMismatch, "§4.3.1 artifact")
-	}
-	return nil
 }

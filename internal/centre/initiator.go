@@ -297,10 +297,14 @@ func (r *run) accept(ctx context.Context, m *crossing.P3) *crossing.Refusal {
 		return crossing.Refuse(crossing.MandatePartyMismatch)
 	}
 	x.PeerClosed, x.PeerReceipt, x.PeerDisclosures = m.ClosedMandate, m.Receipt, m.OpenDisclosures
+	peer := c.peerSide(ctx, x)
 	_, _, refusal := crossing.CheckClosed(crossing.Closing{
-		At: c.now(), Peer: c.peerSide(ctx, x), Own: c.cfg.Self.PrincipalID, CrossingID: x.CrossingID,
+		At: c.now(), Peer: peer, Own: c.cfg.Self.PrincipalID, CrossingID: x.CrossingID,
 		AgreementHash: x.Agreement, Class: x.Amount.Class, Act: x.Act, Amount: x.Amount,
 	})
+	if refusal == nil {
+		refusal = unregistered(peer)
+	}
 	if refusal != nil {
 		x.PeerClosed, x.PeerReceipt, x.PeerDisclosures = "", "", nil
 		return refusal

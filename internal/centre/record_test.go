@@ -210,8 +210,7 @@ func TestFinancial(t *testing.T) {
 	s = money("EUR").Through(wiretest.P3)
 	s.Edit.Record = func(record wiretest.Doc) { record["currency"] = "USD" }
 	wantName(t, s.Seal(), "CURRENCY_MISMATCH")
-	s = money("USD").Through(wiretest.Closing)
-	wantName(t, s.P3(), "CURRENCY_MISMATCH") // of the responder's own draw
+	wantName(t, money("USD").Through(wiretest.P0).P1(), "CURRENCY_MISMATCH") // no Open of the responder's
 }
 
 // TestHumanCloses: a registered human may sign the Closed (T2).

@@ -63,15 +63,19 @@ func (c *Centre) begin(ctx context.Context, m *crossing.P1) (*crossing.Task, err
 		return c.refuseStranger(ctx, crossing.RefuseAt(crossing.CounterpartyNotPermitted, "§1.4 verify-only"), "", m.Party.PrincipalID)
 	}
 	class, refusal := crossing.ParseIntent(m.IntendedClass, m.IntendedAct, c.cfg.Acts)
+	var currency commitment.Currency
 	if refusal == nil {
-		_, refusal = crossing.Screen(c.screening(ctx, m, class, m.IntendedAct))
+		var open *mandate.Open
+		if open, refusal = crossing.Screen(c.screening(ctx, m, class, m.IntendedAct)); refusal == nil {
+			currency = currencyOf(open, class)
+		}
 	}
 	if refusal == nil {
 		refusal = c.probing(ctx, m.Party.PrincipalID)
 	}
 	var grant *Grant
 	if refusal == nil {
-		grant, refusal = c.choose(ctx, want{class: class, act: m.IntendedAct, counterparty: m.Party.PrincipalID, least: 1})
+		grant, refusal = c.choose(ctx, want{class: class, act: m.IntendedAct, counterparty: m.Party.PrincipalID, currency: currency, least: 1})
 	}
 	if refusal != nil {
 		return c.refuseStranger(ctx, refusal, "", m.Party.PrincipalID)
@@ -88,6 +92,16 @@ func (c *Centre) begin(ctx context.Context, m *crossing.P1) (*crossing.Task, err
 		return nil, err
 	}
 	return c.task(x, c.ownP1(x).Bytes()), nil
+}
+
+// currencyOf is the currency that a crossing under the peer's Open can have, so that one's
+// own Open is chosen in it; "" where the class has none.
+func currencyOf(open *mandate.Open, class commitment.Class) commitment.Currency {
+	amount, _, err := open.Amount()
+	if err != nil || class != commitment.Financial || amount.Class != class {
+		return ""
+	}
+	return amount.Currency
 }
 
 func (c *Centre) screening(ctx context.Context, m *crossing.P1, class commitment.Class, act string) crossing.Screening {
@@ -200,10 +214,14 @@ func (c *Centre) acceptClosed(ctx context.Context, x *Crossing, m *crossing.P3) 
 		return refusal, nil
 	}
 	x.PeerClosed, x.PeerReceipt, x.PeerDisclosures = m.ClosedMandate, m.Receipt, m.OpenDisclosures
+	peer := c.peerSide(ctx, x)
 	_, amount, refusal := crossing.CheckClosed(crossing.Closing{
-		At: c.now(), Peer: c.peerSide(ctx, x), Own: c.cfg.Self.PrincipalID, CrossingID: x.CrossingID,
+		At: c.now(), Peer: peer, Own: c.cfg.Self.PrincipalID, CrossingID: x.CrossingID,
 		AgreementHash: x.Agreement, Class: class, Act: x.Act, Amount: x.Amount, Used: used,
 	})
+	if refusal == nil {
+		refusal = unregistered(peer)
+	}
 	if refusal != nil {
 		x.PeerClosed, x.PeerReceipt, x.PeerDisclosures = "", "", nil
 		return refusal, nil
@@ -221,6 +239,15 @@ func (c *Centre) peerSide(ctx context.Context, x *Crossing) crossing.Side {
 		Profile: x.Peer, Open: x.PeerOpen, Disclosures: x.PeerDisclosures, Closed: x.PeerClosed,
 		Issuer: c.resolve(ctx, x.Peer.PrincipalID), Registered: c.registered(x.PeerReceipt, x.PeerClosed, x.Own.AgentID),
 	}
+}
+
+// unregistered refuses a Closed without the RA's receipt, before this party draws one of
+// its own: nothing could come of the crossing, and its own draw would not come back.
+func unregistered(s crossing.Side) *crossing.Refusal {
+	if s.Registered {
+		return nil
+	}
+	return crossing.RefuseAt(crossing.MandateInvalid, "§4.1.3 M-4a receipt")
 }
 
 // registered verifies a registration receipt for exactly this Closed under a pinned RA
@@ -262,6 +289,11 @@ func (c *Centre) draw(ctx context.Context, x *Crossing) (*crossing.Refusal, erro
 	receipt, err := c.cfg.Registrar.RegisterClosed(ctx, x.OwnClosed, x.Peer.AgentID)
 	if refusal := refusalOf(err); refusal != nil {
 		c.heard(ctx, refusal, x.OwnOpen)
+		if x.Role == crossing.Responder && refusal.Name == crossing.NarrowingViolation {
+			// Above one's own limit and above what is left of it must look alike to the
+			// counterparty, or the limit could be found by bisection (§5.7, RM-2).
+			refusal = crossing.Refuse(crossing.MagnitudeExhausted)
+		}
 		return refusal, nil
 	}
 	if err != nil {
