@@ -70,7 +70,7 @@ func TestArtifact(t *testing.T) {
 // TestUnsealedAnchor: a result that merely repeats the initiator's joint seal is no
 // commitment. No anchor is written for it, and the next crossing of the pair is free.
 //
-// covers GC-307, GC-312
+// covers GC-014, GC-307, GC-312
 func TestUnsealedAnchor(t *testing.T) {
 	s := newStage(t, wiretest.Config{})
 	id, _, _ := crossed(t.Context(), s.i, s.w.Liar(wiretest.Lies{Instead: func(call string, request wiretest.Doc) wiretest.Doc {
