@@ -11,6 +11,8 @@ import (
 
 // TestRevokedGrant: a revoked Open is presented once at most. The RA's refusal is heard,
 // and the next crossing goes under an older Open that holds.
+//
+// covers GC-101
 func TestRevokedGrant(t *testing.T) {
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)

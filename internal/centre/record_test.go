@@ -140,7 +140,7 @@ func TestNonceReplay(t *testing.T) {
 // TestCommitWritesNoMandate: consumption is the hold's; the transaction of the seal reads
 // both mandates and writes neither.
 //
-// covers GC-303
+// covers GC-193, GC-303
 func TestCommitWritesNoMandate(t *testing.T) {
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
@@ -150,7 +150,11 @@ func TestCommitWritesNoMandate(t *testing.T) {
 			held = w.Rows()
 		}
 	})
+	before := w.Rows()
 	wantSealed(t, s.Seal())
+	if c, ok := w.Rows().Since(before)["opens"]; ok { // a seal does not touch the Open (M-4a)
+		t.Errorf("opens: %v became %v", c.Removed, c.Added)
+	}
 	changes := w.Rows().Since(held)
 	for _, table := range []string{"opens", "closeds"} {
 		if c, ok := changes[table]; ok {

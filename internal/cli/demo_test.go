@@ -44,7 +44,7 @@ func demoJSON(t *testing.T, args ...string) (raw []byte, result map[string]any) 
 // TestDemoJSON holds the whole result against what is promised of it: every member, the
 // relations between them, and no other member.
 //
-// covers GC-233, GC-244, GC-256, GC-257
+// covers GC-024, GC-233, GC-244, GC-256, GC-257
 func TestDemoJSON(t *testing.T) {
 	t.Parallel()
 	_, got := demoJSON(t)

@@ -78,7 +78,7 @@ func (v verdicts) failures() []string {
 // TestIndependentRecomputation has another language recompute two crossings from their ids,
 // as they are, and then after something stored was altered.
 //
-// covers GC-084, GC-088, GC-090, GC-091, GC-092, GC-130, GC-133, GC-134, GC-212, GC-240
+// covers GC-011, GC-012, GC-084, GC-088, GC-090, GC-091, GC-092, GC-130, GC-133, GC-134, GC-212, GC-240
 // covers GC-241, GC-244, GC-245, GC-246, GC-250, GC-254, GC-256, GC-257, GC-260, GC-372
 func TestIndependentRecomputation(t *testing.T) {
 	t.Parallel()
