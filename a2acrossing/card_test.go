@@ -25,7 +25,7 @@ func card() a2acrossing.Card {
 	}
 }
 
-// covers GC-003, GC-016, GC-032, GC-033, GC-034, GC-035, GC-037
+// covers GC-003, GC-016, GC-032, GC-033, GC-034, GC-035, GC-037, GC-083
 func TestCard(t *testing.T) {
 	params := func(conformance string, principal map[string]any) map[string]any {
 		return map[string]any{
@@ -61,6 +61,9 @@ func TestCard(t *testing.T) {
 			d, err := wiretest.Parse(b)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if more := wiretest.Object(d, "capabilities", "extensions", 1); more != nil {
+				t.Errorf("a second extension is declared: %v", more)
 			}
 			ext := wiretest.Object(d, "capabilities", "extensions", 0)
 			if required, _ := ext["required"].(bool); wiretest.Text(ext, "uri") != crossing.URI || required != c.required || wiretest.Text(ext, "description") == "" {

@@ -202,7 +202,7 @@ func TestF3(t *testing.T) {
 // TestF4: other terms abort the crossing, and so do terms that cannot be made canonical.
 // No Closed is drawn for them on either side.
 //
-// covers GC-064, GC-266, GC-284, GC-285, GC-286, GC-318
+// covers GC-064, GC-213, GC-266, GC-284, GC-285, GC-286, GC-318
 func TestF4(t *testing.T) {
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")
