@@ -45,11 +45,15 @@ func (r *run) p4(ctx context.Context) (*sealed, error) {
 			return s, err
 		}
 	} else {
-		params, err := r.newRecord(ctx)
+		params, err := r.newRecord(ctx, 0)
+		sent = [][]byte{params}
+		if errors.Is(err, ErrConflict) { // resumed twice at once: the other's record is the one
+			sent, err = r.c.cfg.Store.Sent(ctx, r.x.CrossingID)
+			r.uncertain = true
+		}
 		if err != nil {
 			return nil, err
 		}
-		sent = [][]byte{params}
 	}
 	s, err := r.sealAny(ctx, sent)
 	if err != nil {
@@ -61,7 +65,7 @@ func (r *run) p4(ctx context.Context) (*sealed, error) {
 }
 
 // newRecord builds the record, and the params with it, and stores both.
-func (r *run) newRecord(ctx context.Context) ([]byte, error) {
+func (r *run) newRecord(ctx context.Context, known int) ([]byte, error) {
 	x, c := r.x, r.c
 	own, err := r.verified(ctx, x.OwnOpen, x.OwnClosed, x.Own)
 	if err != nil {
@@ -78,7 +82,7 @@ func (r *run) newRecord(ctx context.Context) ([]byte, error) {
 		AgreementHash: x.Agreement, Class: x.Class, Act: x.Act,
 		Magnitude: int64(x.Amount.Magnitude), Currency: string(x.Amount.Currency),
 		Context:    crossing.A2AContext{TaskID: x.TaskID, ContextID: x.ContextID, ArtifactID: x.CrossingID},
-		Timestamps: crossing.Timestamps{MandatesVerifiedAt: x.VerifiedAt, TermsAgreedAt: x.AgreedAt, SealedAt: c.second()},
+		Timestamps: crossing.Timestamps{MandatesVerifiedAt: x.VerifiedAt, TermsAgreedAt: x.AgreedAt, SealedAt: latest(c.second(), x.CreatedAt, x.VerifiedAt, x.AgreedAt)},
 	}
 	intent, err := c.cfg.Store.Next(ctx, x.Own.AgentID, rec.ChainID())
 	if err != nil {
@@ -86,7 +90,7 @@ func (r *run) newRecord(ctx context.Context) ([]byte, error) {
 	}
 	p := &crossing.SealParams{Record: rec, RecordBytes: rec.Bytes(), ClosedMandate: x.OwnClosed, AnchorIntent: intent}
 	params := p.Bytes()
-	return params, c.cfg.Store.PutSent(ctx, x.CrossingID, p.JointSeal(), p.RecordBytes, params, c.now())
+	return params, c.cfg.Store.PutSent(ctx, x.CrossingID, p.JointSeal(), p.RecordBytes, params, c.now(), known)
 }
 
 // verified makes the Closed of a stored, once verified token again; expiry is for the
@@ -150,7 +154,7 @@ func (r *run) sealAny(ctx context.Context, sent [][]byte) (*sealed, error) {
 				return nil, err
 			}
 			renewed = true
-			params, err := r.newRecord(ctx)
+			params, err := r.newRecord(ctx, len(sent))
 			if err != nil {
 				return nil, err
 			}
@@ -158,6 +162,8 @@ func (r *run) sealAny(ctx context.Context, sent [][]byte) (*sealed, error) {
 			continue
 		case !refusal.Peer: // a missing echo, say (AG-54): the counterparty may have sealed
 			return r.byAuthority(ctx, sent, errors.Join(ErrUnknown, refusal))
+		case r.uncertain: // an earlier call may have sealed, whatever this one is told
+			return r.byAuthority(ctx, sent, err)
 		}
 		return nil, err
 	}
@@ -195,15 +201,25 @@ func (r *run) sealOne(ctx context.Context, params []byte) (*sealed, error) {
 		}
 		last = err
 		var refusal *crossing.Refusal
-		if errors.As(err, &refusal) && refusal.Name != crossing.SealPending && refusal.Name != crossing.ChainPositionUnavailable {
+		if errors.As(err, &refusal) && decided(refusal) {
 			return nil, err
 		}
+		r.uncertain = r.uncertain || refusal == nil || refusal.Name != crossing.ChainPositionUnavailable
 	}
 	var refusal *crossing.Refusal
 	if errors.As(last, &refusal) && refusal.Name == crossing.ChainPositionUnavailable {
 		return nil, last // given only before an attempt: no seal can come of it (design C7)
 	}
 	return nil, errors.Join(ErrUnknown, last)
+}
+
+// decided reports whether a refusal of a seal call is an answer, and not a "later".
+func decided(r *crossing.Refusal) bool {
+	switch r.Name {
+	case crossing.SealPending, crossing.ChainPositionUnavailable, crossing.RateLimited:
+		return false
+	}
+	return true
 }
 
 // compare holds the counterparty's seal against one computed here (§5.5-2, F7).
@@ -264,7 +280,13 @@ func (r *run) resolved(ctx context.Context, sent [][]byte) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, params := range sent {
+	// The joint seal of any record kept means committed, also of one that another process
+	// has sent meanwhile (design C5).
+	stored, err := r.c.cfg.Store.Sent(ctx, r.x.CrossingID)
+	if err != nil {
+		return nil, err
+	}
+	for _, params := range append(stored, sent...) {
 		p, err := parseParams(params)
 		if err != nil {
 			return nil, err
@@ -340,11 +362,27 @@ func (r *run) p5(ctx context.Context, s *sealed) ([]byte, error) {
 	}
 	r.done("P5", "distribution", begin, "own anchor written at chain_seq "+itoa(link.Seq), "the authority resolves the seal; all five checks hold")
 	x.State, x.Refusal, x.Report = crossing.Committed, nil, r.report(s, link, v)
-	err = c.put(ctx, x)
-	if errors.Is(err, ErrConflict) { // resumed twice at once: the first report stands
-		if now, err := c.cfg.Store.CrossingByID(ctx, x.CrossingID); err == nil && now.Report != nil {
+	return r.finished(ctx)
+}
+
+// finished stores the report. A row that has changed meanwhile belongs to another process
+// that walked the same crossing: its report stands, anything else yields to what is proven.
+func (r *run) finished(ctx context.Context) ([]byte, error) {
+	x, c := r.x, r.c
+	err := c.put(ctx, x)
+	for range 3 {
+		if !errors.Is(err, ErrConflict) {
+			break
+		}
+		now, readErr := c.cfg.Store.CrossingByID(ctx, x.CrossingID)
+		if readErr != nil {
+			return nil, errors.Join(ErrUnknown, readErr)
+		}
+		if now.Report != nil {
 			return now.Report, nil
 		}
+		now.State, now.Refusal, now.Report = x.State, nil, x.Report
+		err = c.put(ctx, now)
 	}
 	return x.Report, err
 }

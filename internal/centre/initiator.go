@@ -107,19 +107,21 @@ func (c *Centre) Resume(ctx context.Context, crossingID string, dial Dial, tell 
 	if err != nil {
 		return nil, errors.Join(ErrUnknown, err)
 	}
-	r := &run{c: c, x: x, peer: peer, tell: tell, resumed: true}
+	r := &run{c: c, x: x, peer: peer, tell: tell, uncertain: true}
 	r.done("P0", "discovery", begin, "resuming "+crossingID)
 	return r.advance(ctx)
 }
 
 // run is one walk of an initiator through the phases.
 type run struct {
-	c       *Centre
-	x       *Crossing
-	peer    Counterparty
-	tell    func(Event)
-	resumed bool
-	phases  []Event
+	c    *Centre
+	x    *Crossing
+	peer Counterparty
+	tell func(Event)
+	// uncertain: the counterparty may have sealed, for all this run knows. A refusal is
+	// then believed only when the authority shows no seal (§5.6-1).
+	uncertain bool
+	phases    []Event
 }
 
 func (r *run) done(phase, name string, since time.Time, facts ...string) {
@@ -218,7 +220,7 @@ func (r *run) p1(ctx context.Context) error {
 	if _, refusal := crossing.Screen(c.screening(ctx, m.P1, x.Amount.Class, x.Act)); refusal != nil {
 		return refusal
 	}
-	x.TaskID, x.ContextID, x.PeerOpen, x.Peer, x.VerifiedAt = t.ID, t.ContextID, m.P1.OpenMandate, m.P1.Party, c.now()
+	x.TaskID, x.ContextID, x.PeerOpen, x.Peer, x.VerifiedAt = t.ID, t.ContextID, m.P1.OpenMandate, m.P1.Party, latest(c.now(), x.CreatedAt)
 	if err := c.put(ctx, x); err != nil {
 		return err
 	}
@@ -241,7 +243,7 @@ func (r *run) p2(ctx context.Context) error {
 	if m.P2.CrossingID != x.CrossingID || m.P2.AgreementHash != x.Agreement {
 		return crossing.RefuseAt(crossing.AgreementHashMismatch, "§5.3 P2-3")
 	}
-	x.State, x.AgreedAt = crossing.TermsProposed, r.c.now()
+	x.State, x.AgreedAt = crossing.TermsProposed, latest(r.c.now(), x.VerifiedAt)
 	if err := r.c.put(ctx, x); err != nil {
 		return err
 	}
@@ -311,6 +313,16 @@ func (r *run) accept(ctx context.Context, m *crossing.P3) *crossing.Refusal {
 	}
 	x.State = crossing.Sealing
 	return nil
+}
+
+// latest keeps the moments of a record in order when a clock is set back (AG-31).
+func latest(t time.Time, others ...time.Time) time.Time {
+	for _, o := range others {
+		if o.After(t) {
+			t = o
+		}
+	}
+	return t
 }
 
 // uuid is a random RFC 9562 version 4 UUID (AG-28).

@@ -98,7 +98,6 @@ func (c *Centre) Run(ctx context.Context, interval time.Duration) error {
 
 func (c *Centre) sweep(ctx context.Context) {
 	c.recordLate(ctx)
-	c.repair(ctx)
 	if c.Responds() {
 		attempts, err := c.cfg.Store.OpenAttempts(ctx)
 		if err != nil {
@@ -111,4 +110,5 @@ func (c *Centre) sweep(ctx context.Context) {
 	if err := c.deliverAll(ctx); err != nil && ctx.Err() == nil {
 		c.cfg.Log.Warn("a publication waits", "reason", reason(err))
 	}
+	c.repair(ctx)
 }

@@ -2,6 +2,7 @@ package centre
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/bindery/bindery/crossing"
@@ -24,8 +25,20 @@ func (c *Centre) repair(ctx context.Context) {
 		return
 	}
 	for _, x := range rows {
-		if err := c.repairOne(ctx, x); err != nil && ctx.Err() == nil {
+		err := c.repairOne(ctx, x)
+		var mismatch *crossing.Refusal
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.As(err, &mismatch): // another record resolves: that is an end (F7)
+			x.State, x.Refusal, x.UpdatedAt = crossing.Refused, mismatch, c.now()
+			row := RefusalRow{Refusal: *mismatch, CrossingID: x.CrossingID, At: c.now(), Counterparty: x.Peer.PrincipalID}
+			err = c.cfg.Store.Refuse(ctx, row, x)
+		default:
 			c.cfg.Log.Info("a crossing stays unfinished", "crossing_id", x.CrossingID, "reason", reason(err))
+			err = c.put(ctx, x) // behind the others, so that none can hold them up
+		}
+		if err != nil && ctx.Err() == nil {
+			c.cfg.Log.Info("an unfinished crossing has moved on", "crossing_id", x.CrossingID)
 		}
 	}
 }
@@ -35,7 +48,7 @@ func (c *Centre) repairOne(ctx context.Context, x *Crossing) error {
 	if err != nil || len(sent) == 0 {
 		return err
 	}
-	r := &run{c: c, x: x, tell: func(Event) {}, resumed: true}
+	r := &run{c: c, x: x, tell: func(Event) {}, uncertain: true}
 	s, err := r.resolved(ctx, sent)
 	if err != nil {
 		return err
@@ -61,6 +74,14 @@ func (c *Centre) restart(ctx context.Context, x *Crossing) (freed bool, err erro
 	if err != nil || t.State != crossing.Refused && t.State != crossing.FailedUnsealed {
 		return false, err
 	}
+	id := old.CrossingID
 	old.State, old.CrossingID = t.State, ""
-	return true, c.put(ctx, old)
+	if err := c.put(ctx, old); err != nil {
+		if errors.Is(err, ErrConflict) { // an attempt was opened meanwhile
+			return false, nil
+		}
+		return false, err
+	}
+	c.writable(id)
+	return true, nil
 }

@@ -143,7 +143,7 @@ func (c *Centre) terms(ctx context.Context, x *Crossing, m *crossing.P2) (*cross
 		return c.refuse(ctx, x, refusal)
 	}
 	x.CrossingID, x.Terms, x.Agreement = m.CrossingID, []byte(m.TermsDocument), t.Hash()
-	x.State, x.AgreedAt = crossing.TermsProposed, c.now()
+	x.State, x.AgreedAt = crossing.TermsProposed, latest(c.now(), x.VerifiedAt)
 	if err := c.put(ctx, x); errors.Is(err, ErrConflict) {
 		if now, err := c.own(ctx, x.TaskID); err == nil && now.Version != x.Version {
 			return c.terms(ctx, now, m) // this task moved on, perhaps by this very message sent twice
@@ -221,6 +221,9 @@ func (c *Centre) acceptClosed(ctx context.Context, x *Crossing, m *crossing.P3) 
 	})
 	if refusal == nil {
 		refusal = unregistered(peer)
+	}
+	if refusal == nil {
+		refusal = c.probing(ctx, x.Peer.PrincipalID) // sessions begun before count no less
 	}
 	if refusal != nil {
 		x.PeerClosed, x.PeerReceipt, x.PeerDisclosures = "", "", nil

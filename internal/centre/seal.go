@@ -10,6 +10,7 @@ import (
 	"github.com/bindery/bindery/chain"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/jcs"
+	"github.com/bindery/bindery/mandate"
 )
 
 // Seal answers crossing:seal (§3.7.1): the one path to a commitment. The result is the
@@ -17,11 +18,11 @@ import (
 // [*crossing.Refusal]; SEAL_PENDING among them says that nothing was refused and the
 // same call will be answered later. Activation is the caller's check (AG-58 step 1).
 func (c *Centre) Seal(ctx context.Context, params jcs.Value) ([]byte, error) {
-	if !c.Responds() {
-		return nil, c.refuseSeal(ctx, crossing.RefuseAt(crossing.MandatePartyMismatch, "§1.4 verify-only"), "", "")
-	}
 	p, refusal := crossing.ParseSealParams(params)
 	if refusal != nil {
+		if !c.Responds() {
+			refusal = crossing.RefuseAt(crossing.MandatePartyMismatch, "§1.4 verify-only")
+		}
 		return nil, c.refuseSeal(ctx, refusal, claimedID(params), "")
 	}
 	id := p.Record.CrossingID
@@ -55,6 +56,9 @@ func claimedID(params jcs.Value) string {
 // attempt runs the pure checks and opens the attempt.
 func (c *Centre) attempt(ctx context.Context, p *crossing.SealParams) ([]byte, error) {
 	id := p.Record.CrossingID
+	if !c.Responds() {
+		return nil, c.refuseSeal(ctx, crossing.RefuseAt(crossing.MandatePartyMismatch, "§1.4 verify-only"), id, "")
+	}
 	x, err := c.cfg.Store.CrossingByID(ctx, id)
 	if errors.Is(err, ErrNone) || err == nil && (x.Role != crossing.Responder || x.OwnClosed == "") {
 		// No P3 was completed here, so this party has no Closed of its own (AG-59).
@@ -161,6 +165,7 @@ func (c *Centre) refuseRecord(ctx context.Context, x *Crossing, p *crossing.Seal
 	}
 	a := &Attempt{CrossingID: x.CrossingID, JointSeal: p.JointSeal(), Record: p.RecordBytes, Params: p.Bytes()}
 	if err := c.cfg.Store.RefuseRecord(ctx, a, p.Record.Triple(), row); err != nil {
+		// A conflict: another worker has opened or decided it; the same call will tell.
 		return c.pending("refusal", x.CrossingID, err)
 	}
 	return r
@@ -197,6 +202,9 @@ type flight struct {
 // most. Only the caller whose joint seal it is gets the result; every other record of
 // the crossing gets SEAL_PENDING (design C5).
 func (c *Centre) join(ctx context.Context, a *Attempt, jointSeal jcs.Hex256) ([]byte, error) {
+	if !c.Responds() {
+		return nil, c.pending("the registry's role", a.CrossingID, nil)
+	}
 	f := c.fly(a)
 	timer := time.NewTimer(c.cfg.AckTimeout)
 	defer timer.Stop()
@@ -222,17 +230,18 @@ func (c *Centre) join(ctx context.Context, a *Attempt, jointSeal jcs.Hex256) ([]
 func (c *Centre) fly(a *Attempt) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f, ok := c.flights[a.CrossingID]; ok {
+	key := a.CrossingID + " " + string(a.JointSeal)
+	if f, ok := c.flights[key]; ok {
 		return f
 	}
 	f := &flight{done: make(chan struct{})}
-	c.flights[a.CrossingID] = f
+	c.flights[key] = f
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 6*c.cfg.AckTimeout)
 		defer cancel()
 		f.seal, f.refusal = c.finish(ctx, a)
 		c.mu.Lock()
-		delete(c.flights, a.CrossingID)
+		delete(c.flights, key)
 		c.mu.Unlock()
 		close(f.done)
 	}()
@@ -251,6 +260,9 @@ func (c *Centre) finish(ctx context.Context, a *Attempt) (*Seal, *crossing.Refus
 		return nil, c.pending("session", a.CrossingID, err)
 	}
 	t := p.Record.Triple()
+	if jcs.HexOf([]byte(x.OwnClosed)) != t.ResponderToken {
+		return nil, c.pending("its own session", a.CrossingID, nil) // never spend what the record does not name
+	}
 	if _, err := c.cfg.Spender.Hold(ctx, a.CrossingID, p.ClosedMandate, x.OwnClosed); err != nil {
 		return nil, c.holdRefused(ctx, a, x, p, err)
 	}
@@ -288,18 +300,29 @@ func (c *Centre) outcome(ctx context.Context, a *Attempt) (*Seal, *crossing.Refu
 	return nil, c.pending("another worker", a.CrossingID, nil)
 }
 
-// holdRefused makes the RA's refusal the attempt's; anything but a name of the table
-// is asked again.
+// holdRefused makes the RA's refusal the attempt's if it is final, signed for this triple;
+// anything else is asked again (design R3, R4).
 func (c *Centre) holdRefused(ctx context.Context, a *Attempt, x *Crossing, p *crossing.SealParams, err error) *crossing.Refusal {
 	refusal := refusalOf(err)
-	if refusal == nil {
+	if refusal == nil || !c.final(err, p.Record.Triple()) {
 		return c.pending("hold", a.CrossingID, err)
 	}
 	row := RefusalRow{Refusal: *refusal, CrossingID: a.CrossingID, At: c.now(), Counterparty: x.Peer.PrincipalID}
-	if err := c.cfg.Store.RefuseRecord(ctx, a, p.Record.Triple(), row); err != nil {
+	if err := c.cfg.Store.RefuseAttempt(ctx, a, p.Record.Triple(), row); err != nil {
 		return c.pending("refusal", a.CrossingID, err)
 	}
 	return refusal
+}
+
+// final reports whether an RA's refusal carries its signed word that no later call can
+// undo it, for exactly this triple and name.
+func (c *Centre) final(err error, t mandate.Triple) bool {
+	var e *api.Error
+	if !errors.As(err, &e) || e.Receipt == "" {
+		return false
+	}
+	f, err := mandate.ParseFinalRefusal(e.Receipt, c.cfg.RAKeys)
+	return err == nil && f.Triple == t && f.Name == e.Code
 }
 
 func paramsOf(a *Attempt) (*crossing.SealParams, *crossing.Refusal) {

@@ -181,15 +181,20 @@ type Seals interface {
 	// nothing is known.
 	Lookup(ctx context.Context, crossingID string, jointSeal jcs.Hex256) (Outcome, error)
 	// OpenAttempt inserts the attempt with its nonces. [ErrConflict] if any attempt
-	// of the crossing_id is open, this joint seal has a row, or a nonce belongs to
-	// another token.
+	// of the crossing_id is open, this joint seal has a row, a nonce belongs to
+	// another token, or the responder's row of the crossing_id no longer holds the
+	// Closed that the record names. It changes that row's version, so that whoever
+	// read it before cannot free its crossing_id any more.
 	OpenAttempt(ctx context.Context, c *crossing.Cleared, at time.Time) (*Attempt, error)
 	// OpenAttempts lists all open ones.
 	OpenAttempts(ctx context.Context) ([]*Attempt, error)
-	// RefuseRecord makes the refusal final for its joint seal, moves an open attempt
-	// of it to refused, and writes the refusal row with the spent flags that the RA's
-	// rows show. It returns [ErrConflict] if the joint seal is sealed.
+	// RefuseRecord makes a pure refusal final for its joint seal and writes the refusal
+	// row with the spent flags that the RA's rows show. It returns [ErrConflict] if the
+	// joint seal has a row: an open attempt is not closed by a late pure check.
 	RefuseRecord(ctx context.Context, a *Attempt, t mandate.Triple, row RefusalRow) error
+	// RefuseAttempt moves an open attempt to refused, by the RA's word, and writes the
+	// refusal row as RefuseRecord does. [ErrConflict] if it is not open.
+	RefuseAttempt(ctx context.Context, a *Attempt, t mandate.Triple, row RefusalRow) error
 	// Commit moves the hold row to spent, takes the next chain position, and writes
 	// anchor, seal and outbox row, all or nothing; no mandate row is written. If a
 	// mandate was revoked or has expired meanwhile it refuses the attempt in the same
@@ -225,8 +230,9 @@ type Outbox interface {
 	Undelivered(ctx context.Context, id int64, reason string) error
 	// Sent lists the sealing params sent for a crossing, oldest first.
 	Sent(ctx context.Context, crossingID string) ([][]byte, error)
-	// PutSent keeps sealing params before they leave.
-	PutSent(ctx context.Context, crossingID string, jointSeal jcs.Hex256, record, params []byte, at time.Time) error
+	// PutSent keeps sealing params before they leave. after is how many of the crossing
+	// the caller knows of: [ErrConflict] if there are more, since another process is at it.
+	PutSent(ctx context.Context, crossingID string, jointSeal jcs.Hex256, record, params []byte, at time.Time, after int) error
 }
 
 // A Store is a party's durable state.

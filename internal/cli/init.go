@@ -102,15 +102,18 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, configFile)); !errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("choose another --dir, or remove it", "%s has been initialised before", dir)
+	made := []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"}
+	for _, name := range made { // also without its config: keys and seals are not to be lost
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil, usagef("choose another --dir", "%s has been initialised before: there is a %s in it", dir, name)
+		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, usagef("choose another --dir", "%s cannot be made: %v", dir, err)
 	}
 	defer func() {
 		if err != nil {
-			for _, name := range []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"} {
+			for _, name := range made {
 				err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 			}
 		}

@@ -328,8 +328,16 @@ func (c *Centre) Sent(ctx context.Context, crossingID string) ([][]byte, error) 
 }
 
 // PutSent implements [centre.Outbox].
-func (c *Centre) PutSent(ctx context.Context, crossingID string, jointSeal jcs.Hex256, record, params []byte, at time.Time) error {
+func (c *Centre) PutSent(ctx context.Context, crossingID string, jointSeal jcs.Hex256, record, params []byte, at time.Time, after int) error {
 	return c.db.update(ctx, func(t *tx) error {
+		var n int
+		err := t.row("SELECT count(*) FROM sent_records WHERE crossing_id = ? AND joint_seal <> ?", crossingID, string(jointSeal)).Scan(&n)
+		if err == nil && n > after {
+			err = centre.ErrConflict
+		}
+		if err != nil {
+			return err
+		}
 		return t.exec(`INSERT INTO sent_records (crossing_id, joint_seal, record, params, sent_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (crossing_id, joint_seal) DO NOTHING`,
 			crossingID, string(jointSeal), record, params, at.UnixMilli())

@@ -70,6 +70,9 @@ func (c *Centre) OpenAttempt(ctx context.Context, cleared *crossing.Cleared, at 
 	p := cleared.Params()
 	a := &centre.Attempt{CrossingID: p.Record.CrossingID, JointSeal: cleared.JointSeal(), Record: p.RecordBytes, Params: p.Bytes()}
 	err := c.db.update(ctx, func(t *tx) error {
+		if err := bind(t, p.Record); err != nil {
+			return err
+		}
 		n, err := t.changed(`INSERT INTO attempts (crossing_id, joint_seal, record, params, state, opened_at)
 			SELECT ?1, ?2, ?3, ?4, 'open', ?5
 			WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE crossing_id = ?1 AND (state <> 'refused' OR joint_seal = ?2))`,
@@ -86,6 +89,20 @@ func (c *Centre) OpenAttempt(ctx context.Context, cleared *crossing.Cleared, at 
 		return nil, err
 	}
 	return a, nil
+}
+
+// bind ties an attempt to the responder's row that holds the Closed of its record. The
+// row's version moves, so that a restart that read it before loses (AG-33).
+func bind(t *tx, record *crossing.Record) error {
+	var session, closed string
+	err := t.row("SELECT session_id, own_closed FROM crossings WHERE crossing_id = ? AND role = 'responder'", record.CrossingID).Scan(&session, &closed)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && jcs.HexOf([]byte(closed)) != record.Responder.ClosedMandateHash {
+		return centre.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	return t.exec("UPDATE crossings SET version = version + 1 WHERE session_id = ?", session)
 }
 
 func putNonces(t *tx, crossingID string, nonces map[crossing.Nonce]jcs.Hex256) error {
@@ -124,19 +141,32 @@ func (c *Centre) Nonces(ctx context.Context, crossingID string) (map[crossing.No
 
 // RefuseRecord implements [centre.Seals].
 func (c *Centre) RefuseRecord(ctx context.Context, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow) error {
+	return c.db.update(ctx, func(t *tx) error {
+		return refuse(t, a, tr, row, "DO NOTHING")
+	})
+}
+
+// RefuseAttempt implements [centre.Seals].
+func (c *Centre) RefuseAttempt(ctx context.Context, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow) error {
 	return c.db.update(ctx, func(t *tx) error { return refuseAttempt(t, a, tr, row) })
 }
 
-// refuseAttempt is open → refused, or a pure refusal's row; final for its joint seal.
+// refuseAttempt is open → refused.
 func refuseAttempt(t *tx, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow) error {
+	return refuse(t, a, tr, row, `DO UPDATE SET state = 'refused', refusal = ?5, initiator_spent = ?6, responder_spent = ?7, decided_at = ?8
+		WHERE state = 'open'`)
+}
+
+// refuse writes the state refused, final for its joint seal; conflict says what becomes of
+// a row that is there.
+func refuse(t *tx, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow, conflict string) error {
 	var err error
 	if row.InitiatorSpent, row.ResponderSpent, err = spentFlags(t, tr); err != nil {
 		return err
 	}
 	n, err := t.changed(`INSERT INTO attempts (crossing_id, joint_seal, record, params, state, refusal, initiator_spent, responder_spent, opened_at, decided_at)
 		VALUES (?1, ?2, ?3, ?4, 'refused', ?5, ?6, ?7, ?8, ?8)
-		ON CONFLICT (crossing_id, joint_seal) DO UPDATE
-		SET state = 'refused', refusal = ?5, initiator_spent = ?6, responder_spent = ?7, decided_at = ?8 WHERE state = 'open'`,
+		ON CONFLICT (crossing_id, joint_seal) `+conflict,
 		a.CrossingID, string(a.JointSeal), a.Record, a.Params, refusalBytes(&row.Refusal),
 		row.InitiatorSpent, row.ResponderSpent, row.At.UnixMilli())
 	if err == nil && n != 1 {
@@ -162,6 +192,15 @@ func (c *Centre) Commit(ctx context.Context, m centre.Commit) (seal *centre.Seal
 		if refusal = commitRefusal(err); refusal != nil {
 			row := centre.RefusalRow{Refusal: *refusal, CrossingID: m.Attempt.CrossingID, At: m.At, Counterparty: m.Counterparty}
 			return refuseAttempt(t, m.Attempt, m.Triple, row)
+		}
+		if err != nil {
+			return err
+		}
+		var state string
+		err = t.row("SELECT state FROM holds WHERE crossing_id = ? AND initiator_token = ? AND responder_token = ?",
+			m.Triple.CrossingID, m.Triple.InitiatorToken, m.Triple.ResponderToken).Scan(&state)
+		if err == nil && state != string(mandate.Spent) {
+			err = centre.ErrConflict // decided otherwise before: no receipt of spending, no seal
 		}
 		if err != nil {
 			return err

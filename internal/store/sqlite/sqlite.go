@@ -140,7 +140,7 @@ func (db *DB) Close() error {
 	close(db.queue)
 	db.mu.Unlock()
 	db.wg.Wait()
-	return errors.Join(db.write.Close(), db.pool.Close(), db.read.Close())
+	return errors.Join(db.read.Close(), db.write.Close(), db.pool.Close()) // the writer last: it folds the log into the file
 }
 
 // update runs fn in a durable transaction and returns after its commit. fn sees

@@ -84,7 +84,18 @@ func (p *party) cleared(change func(*crossingtest.Deal)) attempt {
 	if refusal != nil {
 		p.t.Fatalf("the fixture is refused: %v", refusal)
 	}
+	p.seat(b)
 	return attempt{c, b}
+}
+
+// seat stores the responder's row of a crossing, with the Closed that its record names.
+func (p *party) seat(b *crossingtest.Built) {
+	p.t.Helper()
+	x := session("seat-"+b.Deal.CrossingID, b.Deal.CrossingID)
+	x.OwnClosed = b.Responder.Closed
+	if err := p.Put(p.t.Context(), x); err != nil && !errors.Is(err, centre.ErrConflict) {
+		p.t.Fatal(err)
+	}
 }
 
 // again is another record of the same crossing and Closeds.
@@ -357,10 +368,11 @@ func centreGrants(t *testing.T, p *party) {
 func centreSent(t *testing.T, p *party) {
 	ctx := t.Context()
 	for i, n := range []int{2, 1, 3, 1} { // the last is a repeat
-		err := p.PutSent(ctx, "one", hash(n), fmt.Appendf(nil, "record %d", i), fmt.Appendf(nil, "params %d.%d", n, i), registryStart)
+		err := p.PutSent(ctx, "one", hash(n), fmt.Appendf(nil, "record %d", i), fmt.Appendf(nil, "params %d.%d", n, i), registryStart, i)
 		want(t, "sent", err, nil)
 	}
-	want(t, "of another crossing", p.PutSent(ctx, "two", hash(1), []byte("r"), []byte("p"), registryStart), nil)
+	want(t, "of another crossing", p.PutSent(ctx, "two", hash(1), []byte("r"), []byte("p"), registryStart, 0), nil)
+	want(t, "one more than known", p.PutSent(ctx, "two", hash(2), []byte("r"), []byte("p"), registryStart, 0), centre.ErrConflict)
 	got, err := p.Sent(ctx, "one")
 	if diff := cmp.Diff([][]byte{[]byte("params 2.0"), []byte("params 1.1"), []byte("params 3.2")}, got); err != nil || diff != "" {
 		t.Errorf("sent (-want +got) %v\n%s", err, diff)

@@ -69,7 +69,21 @@ func centreAttempts(t *testing.T, p *party) {
 	if out, err := p.Lookup(ctx, id, seal); err != nil || !cmp.Equal(out, centre.Outcome{}) {
 		t.Errorf("an outcome of nothing: %+v, %v", out, err)
 	}
+	seat, err := p.CrossingByID(ctx, id)
+	want(t, "its session", err, nil)
 	opened := p.open(a)
+	want(t, "a session read before the attempt", p.Put(ctx, seat), centre.ErrConflict)
+	unseated := p.cleared(nil)
+	freed, err := p.CrossingByID(ctx, unseated.Record().CrossingID)
+	want(t, "another session", err, nil)
+	freed.OwnClosed += "x"
+	want(t, "with another Closed", p.Put(ctx, freed), nil)
+	_, err = p.OpenAttempt(ctx, unseated.Cleared, registryStart)
+	want(t, "an attempt of another session's Closed", err, centre.ErrConflict)
+	freed.CrossingID = ""
+	want(t, "freed", p.Put(ctx, freed), nil)
+	_, err = p.OpenAttempt(ctx, unseated.Cleared, registryStart)
+	want(t, "an attempt without a session", err, centre.ErrConflict)
 	wanted := &centre.Attempt{CrossingID: id, JointSeal: seal, Record: a.Record().Bytes(), Params: a.Params().Bytes()}
 	if diff := cmp.Diff(wanted, opened); diff != "" {
 		t.Errorf("attempt (-want +got)\n%s", diff)
@@ -92,7 +106,7 @@ func centreAttempts(t *testing.T, p *party) {
 
 	refusal := crossing.RefuseAt(crossing.MandateRevoked, "§5.4")
 	row := centre.RefusalRow{Refusal: *refusal, CrossingID: id, At: registryStart}
-	want(t, "refuse", p.RefuseRecord(ctx, opened, a.Record().Triple(), row), nil)
+	want(t, "refuse", p.RefuseAttempt(ctx, opened, a.Record().Triple(), row), nil)
 	_, err = p.OpenAttempt(ctx, a.Cleared, registryStart)
 	want(t, "a refused record again", err, centre.ErrConflict)
 	if out, err := p.Lookup(ctx, id, seal); err != nil || !cmp.Equal(out, centre.Outcome{Refused: refusal}) {
@@ -136,7 +150,7 @@ func centreNonces(t *testing.T, p *party) {
 		t.Errorf("nonces (-want +got) %v\n%s", err, diff)
 	}
 	row := centre.RefusalRow{Refusal: *crossing.Refuse(crossing.MandateRevoked), CrossingID: id, At: registryStart}
-	want(t, "refuse", p.RefuseRecord(ctx, opened, a.Record().Triple(), row), nil)
+	want(t, "refuse", p.RefuseAttempt(ctx, opened, a.Record().Triple(), row), nil)
 
 	// The same nonces in another token of the same issuer: no attempt is left behind.
 	p.built--
@@ -160,7 +174,6 @@ func centreRefusedRecord(t *testing.T, p *party) {
 	ctx := t.Context()
 	a := p.cleared(nil)
 	id := a.Record().CrossingID
-	want(t, "session", p.Put(ctx, session("task", id)), nil)
 	pure := &centre.Attempt{CrossingID: id, JointSeal: hash("pure"), Record: []byte("record"), Params: []byte("params")}
 	row := func(name crossing.Name) centre.RefusalRow {
 		return centre.RefusalRow{Refusal: *crossing.Refuse(name), CrossingID: id, At: registryStart, Counterparty: partyA}
@@ -171,7 +184,7 @@ func centreRefusedRecord(t *testing.T, p *party) {
 	if out, err := p.Lookup(ctx, id, pure.JointSeal); err != nil || out.Refused == nil || out.Refused.Name != crossing.ClassExceeded {
 		t.Errorf("outcome %+v, %v", out, err)
 	}
-	if x, err := p.Crossing(ctx, "task"); err != nil || x.State != crossing.Refused || x.Refusal.Name != crossing.ClassExceeded {
+	if x, err := p.CrossingByID(ctx, id); err != nil || x.State != crossing.Refused || x.Refusal.Name != crossing.ClassExceeded {
 		t.Errorf("the session is %+v, %v", x, err)
 	}
 
@@ -179,8 +192,9 @@ func centreRefusedRecord(t *testing.T, p *party) {
 	p.register(a)
 	opened := p.open(a)
 	p.hold(a)
-	want(t, "an open attempt", p.RefuseRecord(ctx, opened, tr, row(crossing.MandateExpired)), nil)
-	want(t, "its repeat", p.RefuseRecord(ctx, opened, tr, row(crossing.MandateExpired)), centre.ErrConflict)
+	want(t, "a late pure check", p.RefuseRecord(ctx, opened, tr, row(crossing.MandateExpired)), centre.ErrConflict)
+	want(t, "an open attempt", p.RefuseAttempt(ctx, opened, tr, row(crossing.MandateExpired)), nil)
+	want(t, "its repeat", p.RefuseAttempt(ctx, opened, tr, row(crossing.MandateExpired)), centre.ErrConflict)
 	spent, unspent := row(crossing.MandateExpired), row(crossing.ClassExceeded)
 	spent.InitiatorSpent, spent.ResponderSpent = true, true
 	got, err := p.Refusals(ctx, 9)
@@ -192,7 +206,7 @@ func centreRefusedRecord(t *testing.T, p *party) {
 	if _, _, err := p.Commit(ctx, m); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "a sealed record", p.RefuseRecord(ctx, m.Attempt, m.Triple, row(crossing.MandateExpired)), centre.ErrConflict)
+	want(t, "a sealed record", p.RefuseAttempt(ctx, m.Attempt, m.Triple, row(crossing.MandateExpired)), centre.ErrConflict)
 	if got, err := p.Refusals(ctx, 9); err != nil || len(got) != 2 {
 		t.Errorf("%d refusals, %v", len(got), err)
 	}
@@ -281,7 +295,6 @@ func centreCommitRefused(t *testing.T, p *party) {
 		{"the Open revoked", func(a attempt, _ *centre.Commit) { revoke(crossingtest.OpenHash(a.built.Initiator.Open)) }, crossing.MandateRevoked},
 	} {
 		a, m := p.held(nil)
-		want(t, "session", p.Put(ctx, session("task "+c.what, a.Record().CrossingID)), nil)
 		c.change(a, &m)
 		seal, refusal, err := p.Commit(ctx, m)
 		if err != nil || seal != nil || refusal == nil || refusal.Name != c.name {
@@ -295,7 +308,7 @@ func centreCommitRefused(t *testing.T, p *party) {
 		if out, err := p.Lookup(ctx, a.Record().CrossingID, a.JointSeal()); err != nil || out.Refused == nil || out.Refused.Name != c.name || out.Open != nil {
 			t.Errorf("%s: outcome %+v, %v", c.what, out, err)
 		}
-		if x, err := p.Crossing(ctx, "task "+c.what); err != nil || x.State != crossing.Refused {
+		if x, err := p.CrossingByID(ctx, a.Record().CrossingID); err != nil || x.State != crossing.Refused {
 			t.Errorf("%s: the session is %+v, %v", c.what, x, err)
 		}
 		m.At = registryStart.Add(time.Second)
@@ -356,7 +369,7 @@ func centreCommitUndone(t *testing.T, p *party) {
 	next, err := p.Next(ctx, late.Party, late.ChainID)
 	want(t, "next", err, nil)
 	row := centre.RefusalRow{Refusal: *crossing.Refuse(crossing.MandateRevoked), CrossingID: b.Record().CrossingID, At: registryStart}
-	want(t, "refuse", p.RefuseRecord(ctx, late.Attempt, late.Triple, row), nil)
+	want(t, "refuse", p.RefuseAttempt(ctx, late.Attempt, late.Triple, row), nil)
 	_, _, err = p.Commit(ctx, late)
 	want(t, "a late commit", err, centre.ErrConflict)
 	p.nothing("a late commit", late, next)
