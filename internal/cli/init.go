@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -104,7 +103,7 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	}
 	made := []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"}
 	for _, name := range made { // also without its config: keys and seals are not to be lost
-		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return nil, usagef("choose another --dir", "%s has been initialised before: there is a %s in it", dir, name)
 		}
 	}
