@@ -28,11 +28,18 @@ type Initiator struct {
 // thousand. hook may be nil.
 func (w *World) Initiator(name string, hook func(point string)) *Initiator {
 	w.t.Helper()
+	return w.InitiatorOver(name, hook, func(s centre.Store) centre.Store { return s })
+}
+
+// InitiatorOver is Initiator with its store wrapped, so that a test can stop it between a
+// read and a write.
+func (w *World) InitiatorOver(name string, hook func(point string), wrap func(centre.Store) centre.Store) *Initiator {
+	w.t.Helper()
 	i := &Initiator{Party: w.Party(name), Clock: &Clock{at: w.Clock.Now()}}
 	db, err := sqlite.Open(w.t.Context(), filepath.Join(w.t.TempDir(), name+".db"))
 	w.check(err)
 	w.t.Cleanup(func() { _ = db.Close() })
-	i.Store = db.Centre()
+	i.Store = wrap(db.Centre())
 	ra := remoteRA{i.RA}
 	i.Centre, err = centre.New(centre.Config{
 		Store: i.Store, Self: i.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),

@@ -23,6 +23,12 @@ func (w *World) Suspend(p *Party) {
 	w.check(w.Registry.SetSuspended(w.t.Context(), operator(), api.Suspension{PrincipalID: p.PrincipalID, Suspended: true}))
 }
 
+// Reinstate ends a suspension.
+func (w *World) Reinstate(p *Party) {
+	w.t.Helper()
+	w.check(w.Registry.SetSuspended(w.t.Context(), operator(), api.Suspension{PrincipalID: p.PrincipalID}))
+}
+
 // HoldByService lets a service issuer issue for a Party's agent, so that no effector spends
 // a mandate of that agent any more (§3.7.2 rule 2).
 func (w *World) HoldByService(p *Party) {
