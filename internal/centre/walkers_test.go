@@ -300,3 +300,24 @@ func TestClockSetBack(t *testing.T) {
 		})
 	}
 }
+
+// TestClockSetForward: by a clock that has run ahead the RA's fresh record looks lapsed.
+// That decides nothing: the crossing is taken up again when the clock is right.
+func TestClockSetForward(t *testing.T) {
+	w, _, _ := world(t, 0)
+	var id string
+	var i *wiretest.Initiator
+	ahead := true
+	i = w.Initiator("acme", func(point string) {
+		if point == centre.PointAfterP3 && ahead {
+			i.Clock.Advance(301 * time.Second)
+		}
+	})
+	_, err := i.Centre.Cross(t.Context(), i.Deal(), i.Dial, func(c string) { id = c }, func(centre.Event) {})
+	if !errors.Is(err, centre.ErrUnknown) {
+		t.Fatalf("error %v, want one that decides nothing", err)
+	}
+	ahead = false
+	i.Clock.Advance(-301 * time.Second)
+	committed(t, i, id, resume(t, i, id))
+}
