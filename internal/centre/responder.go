@@ -215,7 +215,7 @@ func (c *Centre) acceptClosed(ctx context.Context, x *Crossing, m *crossing.P3) 
 	}
 	x.PeerClosed, x.PeerReceipt, x.PeerDisclosures = m.ClosedMandate, m.Receipt, m.OpenDisclosures
 	peer := c.peerSide(ctx, x)
-	_, amount, refusal := crossing.CheckClosed(crossing.Closing{
+	closed, amount, refusal := crossing.CheckClosed(crossing.Closing{
 		At: c.now(), Peer: peer, Own: c.cfg.Self.PrincipalID, CrossingID: x.CrossingID,
 		AgreementHash: x.Agreement, Class: class, Act: x.Act, Amount: x.Amount, Used: used,
 	})
@@ -231,6 +231,9 @@ func (c *Centre) acceptClosed(ctx context.Context, x *Crossing, m *crossing.P3) 
 	}
 	x.Amount = &amount
 	x.State = crossing.Sealing
+	// Seen from now on, whatever becomes of this task: a later one of the same crossing_id
+	// needs fresh nonces (§5.4-8, AG-19).
+	x.Nonces = map[crossing.Nonce]jcs.Hex256{{Issuer: closed.Issuer(), Value: closed.Nonce()}: closed.TokenHash()}
 	if x.OwnClosed, err = c.signClosed(x); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,10 @@ type Crossing struct {
 	PeerReceipt     string
 	PeerDisclosures []string
 
+	// Nonces are kept with the row by the next Put, which returns [ErrConflict] if one
+	// belongs to another token. They are not read back here: see [Seals.Nonces].
+	Nonces map[crossing.Nonce]jcs.Hex256
+
 	VerifiedAt time.Time // mandates_verified_at
 	AgreedAt   time.Time // terms_agreed_at
 	ArtifactID string

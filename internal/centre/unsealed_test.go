@@ -201,3 +201,25 @@ func TestRestart(t *testing.T) {
 	third.Through(wiretest.P1)
 	wantName(t, third.P2(), "RECORD_MALFORMED")
 }
+
+// TestNonceOfAnotherTask: a nonce that was seen in a crossing is used up for it, also when
+// the crossing begins again in a new task.
+//
+// covers GC-295, GC-100
+func TestNonceOfAnotherTask(t *testing.T) {
+	w, _, _ := world(t, 0)
+	acme := w.Party("acme")
+	fixed := func(claims wiretest.Doc) { claims["nonce"] = "the-same-nonce-again" }
+	s := w.Script(acme)
+	s.Edit.Closed = fixed
+	s.Through(wiretest.P3)
+	s.Edit.Record = func(d wiretest.Doc) { d["magnitude_asserted"] = wiretest.Number("2") }
+	wantName(t, s.Seal(), "MAGNITUDE_MISMATCH")
+	again := w.Script(acme)
+	again.CrossingID, again.Edit.Closed = s.CrossingID, fixed
+	again.Through(wiretest.Closing)
+	wantName(t, again.P3(), "MANDATE_NONCE_REPLAY")
+	fresh := w.Script(acme)
+	fresh.CrossingID = s.CrossingID
+	seals(t, fresh.Through(wiretest.P3))
+}

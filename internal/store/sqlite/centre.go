@@ -112,7 +112,10 @@ func putCrossing(t *tx, x *centre.Crossing) error {
 	if err == nil && n != 1 {
 		err = centre.ErrConflict
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return putNonces(t, x.CrossingID, x.Nonces)
 }
 
 // Refuse implements [centre.Crossings].
