@@ -127,12 +127,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch version := r.Header.Get(a2a.SvcParamVersion); {
 	case rpc != "2.0":
 		writeRPCError(w, request.Get("id"), -32600, "invalid request", nil)
-	case version != "" && version != string(a2a.Version):
-		writeRPCError(w, request.Get("id"), -32009, "this version of A2A is not supported", nil)
 	case method == crossing.RPCSeal && s.cfg.Desk != nil:
 		s.seal(w, r, body, request, strict)
 	case method == crossing.RPCVerify && s.cfg.Verify != nil:
 		s.verify(w, r, body, request)
+	case version != "" && version != string(a2a.Version): // of the core methods: those above are the extension's own
+		writeRPCError(w, request.Get("id"), -32009, "this version of A2A is not supported", nil)
 	case s.core != nil:
 		r = r.WithContext(context.WithValue(r.Context(), metadataKey{}, member(body, "params", "message", "metadata", crossing.URI)))
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -171,6 +171,9 @@ func (s *server) unreadable(w http.ResponseWriter, r *http.Request, body []byte,
 		return
 	}
 	refusal := bodyRefusal(body, fault)
+	if !activated(r.Context()) && bytes.Contains(body, []byte(crossing.RPCSeal)) {
+		refusal = crossing.Refuse(crossing.ExtNotActivated) // the first step of AG-58, as far as the body can be read
+	}
 	if bytes.Contains(body, []byte(crossing.RPCVerify)) && !bytes.Contains(body, []byte(crossing.RPCSeal)) {
 		writeRefusal(w, jcs.Value{}, refusal, "") // no refusal row: anyone may resolve, as often as they like (AG-76)
 		return

@@ -80,6 +80,10 @@ func TestWC1(t *testing.T) {
 			h.Del(crossing.Header)
 			h.Set("X-A2A-Extensions", crossing.URI)
 		},
+		"no header, another version of A2A": func(h http.Header) {
+			h.Del(crossing.Header)
+			h.Set("A2A-Version", "9.9")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Edit.Header = edit
@@ -92,6 +96,12 @@ func TestWC1(t *testing.T) {
 			unspent(t, w, s, w.OnlyRefusal(before, "EXT_NOT_ACTIVATED"))
 		})
 	}
+	t.Run("no header, and a repeated name in the body", func(t *testing.T) {
+		before := w.Rows()
+		a := w.Post(wiretest.Plain(), []byte(`{"jsonrpc":"2.0","id":1,"id":2,"method":"`+crossing.RPCSeal+`","params":{}}`))
+		wantError(t, a, "EXT_NOT_ACTIVATED", "-40001")
+		w.OnlyRefusal(before, "EXT_NOT_ACTIVATED")
+	})
 	s.Edit.Header = nil
 	if a := s.Seal(); a.Result() == nil {
 		t.Errorf("the same bytes with the header are refused: %s", a.Body)
