@@ -23,6 +23,7 @@ const (
 	buildBlock
 	serveBlock
 	crossBlock
+	digestBlock
 	shellBlocks
 )
 
@@ -120,6 +121,20 @@ func TestShownBy(t *testing.T) {
 		if got := shownBy(tt.excerpt, tt.output); got != tt.want {
 			t.Errorf("shownBy(%q, %q) = %t", tt.excerpt, tt.output, got)
 		}
+	}
+}
+
+// The digest block and its output, to the digit.
+func TestReadmeDigest(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := shell(ctx, binary(t), t.TempDir(), readmeShell(t, digestBlock)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := blocks(t, "README.md", "text")
+	if shown := list[len(list)-1]; string(out)+"\n" != shown { // canon writes no line feed
+		t.Errorf("README.md shows\n%s\nbut the commands print\n%s", shown, out)
 	}
 }
 

@@ -47,7 +47,7 @@ func Object(members ...Member) []byte {
 
 // compareStrings orders two canonical JSON strings by UTF-16 code units.
 func compareStrings(a, b []byte) int {
-	return compareEscaped(a[1:len(a)-1], b[1:len(b)-1])
+	return compareNames(a[1:len(a)-1], b[1:len(b)-1])
 }
 
 func checked(value []byte) []byte {

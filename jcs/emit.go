@@ -1,60 +1,48 @@
 package jcs
 
-import (
-	"cmp"
-	"slices"
-	"sort"
-)
-
-// resume is an object that emit has begun: the members that are still to write, and the span of
-// the surrounding text to go on with after it.
+// resume is an object that emit has begun: the members that are still to write, and the text to
+// go on with behind it.
 type resume struct {
-	next, last int    // in members
-	pos, end   uint32 // in text
+	next, last uint32 // in members
+	pos, end   uint32 // in the text
+	after      uint32 // the first of objects that may lie there
 }
 
-// emit writes the parsed text with every object in order. Each byte is copied once, whatever the
-// nesting: spans between unsorted objects go out as they are.
-func (p *parser) emit() []byte {
-	if len(p.objects) == 0 {
-		return p.text
-	}
-	slices.SortFunc(p.objects, func(a, b object) int { return cmp.Compare(a.start, b.start) })
-	dst := make([]byte, 0, len(p.text))
-	var stack []resume
-	pos, end := uint32(0), uint32(len(p.text))
+// emit appends text, with the members of every object in order. Each byte is copied once, whatever
+// the nesting: what lies between unsorted objects goes out as it is. A member goes out with the
+// byte behind it, which in the text is a comma or the closing bracket, and here becomes the one or
+// the other. dst and text must not overlap.
+func (p *parser) emit(dst, text []byte) []byte {
+	stack := p.resumes[:0]
+	pos, end, next := uint32(0), uint32(len(text)), uint32(0)
 	for {
-		if o, ok := p.unsortedIn(pos, end); ok {
-			dst = append(dst, p.text[pos:o.start]...)
-			dst = append(dst, '{')
-			stack = append(stack, resume{o.first, o.last, o.end, end})
+		for int(next) < len(p.objects) && p.objects[next].start < end && p.objects[next].first == p.objects[next].last {
+			next++ // sorted itself, with an unsorted one inside
+			p.work++
+		}
+		if int(next) < len(p.objects) && p.objects[next].start < end {
+			o := &p.objects[next]
+			dst = append(dst, text[pos:o.start+1]...)
+			p.work += int(o.start + 1 - pos)
+			stack = append(stack, resume{o.first, o.last, o.end, end, o.after})
 		} else {
-			dst = append(dst, p.text[pos:end]...)
+			dst = append(dst, text[pos:end]...)
+			p.work += int(end - pos)
 			if len(stack) == 0 {
+				p.resumes = stack
 				return dst
 			}
+			dst[len(dst)-1] = ','
 		}
 		top := &stack[len(stack)-1]
 		if top.next == top.last {
-			dst = append(dst, '}')
-			pos, end = top.pos, top.end
+			dst[len(dst)-1] = '}'
+			pos, end, next = top.pos, top.end, top.after
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-		m := p.members[top.next]
-		pos, end = m.start, m.end
+		m := &p.members[top.next]
+		pos, end, next = m.start, m.end+1, m.inner
 		top.next++
 	}
-}
-
-// unsortedIn returns the first unsorted object that begins in the span of text.
-func (p *parser) unsortedIn(pos, end uint32) (object, bool) {
-	i := sort.Search(len(p.objects), func(i int) bool { return p.objects[i].start >= pos })
-	if i < len(p.objects) && p.objects[i].start < end {
-		return p.objects[i], true
-	}
-	return object{}, false
 }

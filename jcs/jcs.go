@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/sha512"
+	"slices"
+	"unicode/utf8"
 )
 
 // Numbers selects which numbers a [Profile] admits.
@@ -69,59 +71,77 @@ func Append(dst, src []byte) ([]byte, error) {
 // Append appends the canonical form of the JSON text src to dst under profile p. See the
 // function [Append].
 func (p Profile) Append(dst, src []byte) ([]byte, error) {
-	text, err := p.canonical(src)
-	if err != nil {
+	q, err := p.read(src)
+	switch {
+	case err != nil:
 		return dst, err
+	case q == nil:
+		return append(dst, src...), nil
 	}
-	return append(dst, text...), nil
+	defer q.release()
+	q.flush(len(src)) // dst may lie in the memory of src
+	return q.emit(slices.Grow(dst, len(q.text)), q.text), nil
 }
 
 // Canonical reports whether src is accepted by the integer profile and already its own
 // canonical form.
 func Canonical(src []byte) bool {
-	return len(src) <= defaultSize && verify(src, defaultDepth)
+	q, err := Profile{}.read(src)
+	if err != nil || q == nil {
+		return err == nil
+	}
+	defer q.release()
+	return bytes.Equal(q.canonical(), src)
 }
 
 // Sum256 returns the SHA-256 of the canonical form of src under the integer profile. It never
 // hashes text as received (decision J6). The error is an *[Error].
 func Sum256(src []byte) ([32]byte, error) {
-	text, err := Profile{}.canonical(src)
-	if err != nil {
+	q, err := Profile{}.read(src)
+	switch {
+	case err != nil:
 		return [32]byte{}, err
+	case q == nil:
+		return sha256.Sum256(src), nil
 	}
-	return sha256.Sum256(text), nil
+	defer q.release()
+	return sha256.Sum256(q.canonical()), nil
 }
 
 // Sum384 is [Sum256] with SHA-384.
 func Sum384(src []byte) ([48]byte, error) {
-	text, err := Profile{}.canonical(src)
-	if err != nil {
+	q, err := Profile{}.read(src)
+	switch {
+	case err != nil:
 		return [48]byte{}, err
+	case q == nil:
+		return sha512.Sum384(src), nil
 	}
-	return sha512.Sum384(text), nil
+	defer q.release()
+	return sha512.Sum384(q.canonical()), nil
 }
 
-// canonical returns the canonical form of src: src itself if it is already canonical, a fresh
-// slice otherwise. It never writes to src.
-func (p Profile) canonical(src []byte) ([]byte, error) {
+// read returns a parser that has read src, to be released after use, or nil if src is its own
+// canonical form.
+func (p Profile) read(src []byte) (*parser, error) {
 	if limit := p.size(); len(src) > limit {
 		return nil, &Error{KindSize, limit, "input longer than the limit"}
 	}
-	if verify(src, p.depth()) {
-		return src, nil
+	valid := utf8.Valid(src)
+	if valid && verify(src, p.depth()) {
+		return nil, nil
 	}
 	q := newParser(p, src)
-	if err := q.run(); err != nil {
-		return nil, q.first(err)
+	var err *Error
+	if valid {
+		err = q.run()
+	} else {
+		err = q.runInvalid()
 	}
-	return q.emit(), nil
-}
-
-// clone is like canonical but its result never aliases src.
-func (p Profile) clone(src []byte) ([]byte, error) {
-	text, err := p.canonical(src)
-	if err == nil && len(src) > 0 && &text[0] == &src[0] {
-		text = bytes.Clone(text)
+	if err != nil {
+		err = q.first(err)
+		q.release()
+		return nil, err
 	}
-	return text, err
+	return q, nil
 }

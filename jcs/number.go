@@ -3,6 +3,7 @@ package jcs
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -11,6 +12,7 @@ const maxInteger = 1<<53 - 1
 
 const (
 	ruleUnexpected  = "unexpected byte"
+	ruleEnd         = "unexpected end"
 	ruleLeadingZero = "leading zero"
 	ruleNotInteger  = "not an integer"
 	ruleTooLarge    = "integer beyond 2^53-1"
@@ -178,9 +180,29 @@ func saturatedExponent(b []byte) int64 {
 	return e
 }
 
+// plainForm returns the token, or one of the same value in which all digits stand behind the
+// point and the exponent has at most four: strconv reads no more of an exponent, and counts no
+// more than 800 digits before the point.
+func plainForm(token []byte) string {
+	i := bytes.IndexAny(token, "eE")
+	if i < 0 || i < 800 && len(bytes.TrimLeft(token[i+1:], "+-0")) <= 4 {
+		return string(token)
+	}
+	whole, fraction, _ := bytes.Cut(bytes.TrimPrefix(token[:i], []byte("-")), []byte("."))
+	digits := bytes.TrimLeft(slices.Concat(whole, fraction), "0")
+	// The value is 0.digits times ten to the point. Beyond ±9999 it is nothing, or too much.
+	point := saturatedExponent(token[i+1:]) + int64(len(digits)-len(fraction))
+	point = max(-9999, min(point, 9999))
+	sign := ""
+	if token[0] == '-' {
+		sign = "-"
+	}
+	return sign + "0." + string(digits) + "e" + strconv.FormatInt(point, 10)
+}
+
 // appendDouble prints a token as ECMAScript prints the nearest binary64 value (RFC 8785 §3.2.2.3).
 func appendDouble(dst, token []byte) (out []byte, rule string) {
-	f, err := strconv.ParseFloat(string(token), 64)
+	f, err := strconv.ParseFloat(plainForm(token), 64)
 	if err != nil || math.IsInf(f, 0) {
 		return dst, ruleOverflow
 	}

@@ -5,75 +5,51 @@ import (
 	"unicode/utf8"
 )
 
-// str takes the string at the cursor and reports whether its canonical form holds an escape.
-func (p *parser) str() (escaped bool, err *Error) {
-	p.text = append(p.text, '"')
-	for i := p.i + 1; ; {
-		run := p.plainRun(i)
-		p.text = append(p.text, p.src[i:run]...)
-		i = run
-		if i == len(p.src) {
-			return false, p.unexpected(i)
-		}
-		switch c := p.src[i]; {
-		case c == '"':
-			p.text = append(p.text, '"')
-			p.i = i + 1
-			return escaped, nil
-		case c == '\\':
-			r, n, err := p.escape(i)
-			if err != nil {
-				return false, err
+// str takes the string at i, and reports whether the input spells it with escapes.
+func (p *parser) str(i int) (end int, escaped bool, err *Error) {
+	for i++; ; {
+		i = plainRun(p.src, i)
+		switch at(p.src, i) {
+		case '"':
+			return i + 1, escaped, nil
+		case '\\':
+			if i, err = p.escape(i); err != nil {
+				return i, false, err
 			}
-			before := len(p.text)
-			p.text = appendRune(p.text, r)
-			escaped = escaped || p.text[before] == '\\'
-			i += n
-		case c < 0x20:
-			return false, &Error{KindSyntax, i, "control character in string"}
+			escaped = true
 		default:
-			return false, &Error{KindUTF8, i, "invalid UTF-8"}
+			if i == len(p.src) {
+				return i, false, p.unexpected(i)
+			}
+			return i, false, &Error{KindSyntax, i, "control character in string"}
 		}
 	}
 }
 
-// plainRun returns the end of the run of characters from i on that a string holds as they are.
-func (p *parser) plainRun(i int) int {
-	for i < len(p.src) {
-		c := p.src[i]
-		switch {
-		case c < 0x20 || c == '"' || c == '\\':
-			return i
-		case c < utf8.RuneSelf || p.valid:
-			i++
-		case invalidRune(p.src[i:]):
-			return i
-		default:
-			_, n := utf8.DecodeRune(p.src[i:])
-			i += n
-		}
+// escape takes the escape whose backslash is at i. Faults are reported at the backslash.
+func (p *parser) escape(i int) (int, *Error) {
+	if n := canonicalEscape(p.src[i:]); n > 0 {
+		return i + n, nil
 	}
-	return i
+	r, n, err := p.decodeEscape(i)
+	if err != nil {
+		return i, err
+	}
+	p.flush(i)
+	if r < utf8.RuneSelf {
+		p.text = appendChar(p.text, byte(r))
+	} else {
+		p.text = utf8.AppendRune(p.text, r)
+	}
+	p.keepFrom(i + n)
+	return i + n, nil
 }
 
-// escape decodes the escape whose backslash is at i; n is its length in the input. Faults are
-// reported at the backslash.
-func (p *parser) escape(i int) (r rune, n int, err *Error) {
-	if i+1 < len(p.src) {
-		switch c := p.src[i+1]; c {
-		case '"', '\\', '/':
-			return rune(c), 2, nil
-		case 'b':
-			return '\b', 2, nil
-		case 't':
-			return '\t', 2, nil
-		case 'n':
-			return '\n', 2, nil
-		case 'f':
-			return '\f', 2, nil
-		case 'r':
-			return '\r', 2, nil
-		}
+// decodeEscape decodes the escape at i, which is n bytes long; those that are canonical have been
+// taken before.
+func (p *parser) decodeEscape(i int) (r rune, n int, err *Error) {
+	if at(p.src, i+1) == '/' {
+		return '/', 2, nil
 	}
 	r, ok := p.unit(i)
 	if !ok {
@@ -102,12 +78,4 @@ func (p *parser) unit(i int) (r rune, ok bool) {
 		r = r<<4 | rune(v)
 	}
 	return r, true
-}
-
-// appendRune appends r as it stands in a canonical string.
-func appendRune(dst []byte, r rune) []byte {
-	if r < utf8.RuneSelf {
-		return appendChar(dst, byte(r))
-	}
-	return utf8.AppendRune(dst, r)
 }

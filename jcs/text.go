@@ -3,6 +3,7 @@ package jcs
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -34,9 +35,15 @@ func appendChar(dst []byte, c byte) []byte {
 // appendString appends the canonical JSON string of s, which must be valid UTF-8.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	done := 0
 	for i := range len(s) {
-		dst = appendChar(dst, s[i])
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			dst = append(dst, s[done:i]...)
+			dst = appendChar(dst, c)
+			done = i + 1
+		}
 	}
+	dst = append(dst, s[done:]...)
 	return append(dst, '"')
 }
 
@@ -115,19 +122,22 @@ func decode(b []byte) string {
 	return string(text)
 }
 
-// compareNames orders two names of the canonical text b by their UTF-16 code units
-// (RFC 8785 §3.2.3).
-func compareNames(b []byte, x, y name) int {
-	s, t := b[x.start+1:x.end-1], b[y.start+1:y.end-1]
-	if x.escaped || y.escaped {
-		return compareEscaped(s, t)
+// compareNames orders two names, given as canonical text without the quotes, by their UTF-16 code
+// units (RFC 8785 §3.2.3).
+func compareNames(a, b []byte) int {
+	i := 0
+	for i+8 <= len(a) && i+8 <= len(b) && binary.LittleEndian.Uint64(a[i:]) == binary.LittleEndian.Uint64(b[i:]) {
+		i += 8
 	}
-	for i := range min(len(s), len(t)) {
-		if s[i] != t[i] {
-			return compareUnits(s[i], t[i])
+	if bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0 {
+		return compareEscaped(a, b)
+	}
+	for ; i < len(a) && i < len(b); i++ {
+		if a[i] != b[i] {
+			return compareUnits(a[i], b[i])
 		}
 	}
-	return cmp.Compare(len(s), len(t))
+	return cmp.Compare(len(a), len(b))
 }
 
 func compareEscaped(a, b []byte) int {

@@ -55,7 +55,7 @@ func Parse(src []byte) (Value, error) {
 
 // Parse accepts the JSON text src under profile p. See the function [Parse].
 func (p Profile) Parse(src []byte) (Value, error) {
-	text, err := p.clone(src)
+	text, err := p.Append(nil, src)
 	if err != nil {
 		return Value{}, err
 	}
@@ -219,10 +219,7 @@ func valueEnd(b []byte, i int) int {
 // stringEnd returns the offset after the string whose opening quote is at i of the canonical
 // text b.
 func stringEnd(b []byte, i int) int {
-	for i++; b[i] != '"'; i++ {
-		if b[i] == '\\' {
-			i++
-		}
+	for i = plainRun(b, i+1); b[i] != '"'; i = plainRun(b, i+2) {
 	}
 	return i + 1
 }

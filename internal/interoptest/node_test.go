@@ -35,14 +35,20 @@ func everything() bool { return os.Getenv("BINDERY_TEST_ALL") == "1" }
 // needNode leaves the test out where Node or its packages are missing.
 func needNode(t *testing.T, what string) {
 	t.Helper()
-	if _, err := exec.LookPath("node"); err != nil {
-		notRun(t, what+" (no Node)")
-	}
+	needNodeAlone(t, what)
 	switch err := fetched(); {
 	case errors.Is(err, fs.ErrNotExist):
 		notRun(t, what+" (no Node packages: npm ci in interop)")
 	case err != nil:
 		t.Fatal(err)
+	}
+}
+
+// needNodeAlone leaves the test out where Node is missing; it takes no packages.
+func needNodeAlone(t *testing.T, what string) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		notRun(t, what+" (no Node)")
 	}
 }
 
