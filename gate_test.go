@@ -41,8 +41,8 @@ func TestOneWayToACommitment(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]string{
-		"INSERT INTO seals": "internal/store/sqlite.sealAttempt",
-		"sealAttempt":       "internal/store/sqlite.Commit",
+		"INSERT INTO seals": "internal/store/sqlstore.sealAttempt",
+		"sealAttempt":       "internal/store/sqlstore.Commit",
 		"OpenAttempt":       "internal/centre.attempt",
 		"Clear":             "internal/centre.clear",
 		"Cleared{}":         "crossing.Clear",

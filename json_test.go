@@ -299,7 +299,7 @@ var digests = []digest{
 	{"internal/sdjwt/parse.go", "Token.TokenHash", "HexOf", "[]byte(t.raw)", asIs},
 	{"internal/sdjwt/parse.go", "Token.SignedHash", "HexOf", "[]byte(t.jws.SigningInput)", asIs},
 	{"internal/sdjwt/parse.go", "Token.OpenHash", "HexOf", "[]byte(t.Bare())", asIs},
-	{"internal/store/sqlite/seals.go", "bind", "HexOf", "[]byte(closed)", asIs},
+	{"internal/store/sqlstore/seals.go", "bind", "HexOf", "[]byte(closed)", asIs},
 	{"mandate/draft.go", "OpenDraft.Sign", "Issue", "jcs.Object(members...)", fromJCS},
 	{"mandate/draft.go", "ClosedDraft.Sign", "Issue", "jcs.Object(d.members()...)", fromJCS},
 	{"mandate/open.go", "presentationHash", "Sum256", "[]byte(presented)", asIs},

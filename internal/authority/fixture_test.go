@@ -14,6 +14,7 @@ import (
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -39,7 +40,7 @@ type party struct {
 type world struct {
 	t         testing.TB
 	path      string
-	store     *sqlite.Authority
+	store     *sqlstore.Authority
 	va        *authority.Authority
 	vaSigner  *jose.Signer
 	ra        *jose.Signer

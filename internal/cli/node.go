@@ -16,6 +16,7 @@ import (
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -39,7 +40,7 @@ type nodeOptions struct {
 // node is an opened directory: its store and the roles it plays.
 type node struct {
 	*home
-	db        *sqlite.DB
+	db        *sqlstore.DB
 	registry  *registry.Registry   // nil: its RA is elsewhere
 	authority *authority.Authority // nil: its VA is elsewhere
 	centre    *centre.Centre       // nil: no party of crossings

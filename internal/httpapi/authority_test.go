@@ -22,6 +22,7 @@ import (
 	"github.com/bindery/bindery/internal/httpapi"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -45,7 +46,7 @@ type site struct {
 	va       *authority.Authority
 	vaKey    jose.Key
 	ra       *jose.Signer
-	db       *sqlite.DB
+	db       *sqlstore.DB
 	requests *http.Client
 }
 

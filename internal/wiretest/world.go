@@ -19,6 +19,7 @@ import (
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 )
 
 // Config says what kind of responder a World has. The zero Config is an honest one that
@@ -94,7 +95,7 @@ func New(t testing.TB, cfg Config) *World {
 }
 
 // wire makes the three roles over one store.
-func (w *World) wire(db *sqlite.DB, cfg Config) {
+func (w *World) wire(db *sqlstore.DB, cfg Config) {
 	w.t.Helper()
 	var err error
 	w.Registry, err = registry.New(registry.Config{

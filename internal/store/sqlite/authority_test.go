@@ -10,11 +10,12 @@ import (
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/internal/store/storetest"
 	"github.com/bindery/bindery/jcs"
 )
 
-func openAuthority(t *testing.T) (db *sqlite.DB, path string) {
+func openAuthority(t *testing.T) (db *sqlstore.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "bindery.db")
 	db, err := sqlite.Open(t.Context(), path)

@@ -1,4 +1,4 @@
-package sqlite
+package sqlstore_test
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 )
 
 // TestDiskFull: the engine gives up a whole transaction when the disk is full. Nothing of
@@ -14,7 +17,7 @@ import (
 //
 // covers GC-320
 func TestDiskFull(t *testing.T) {
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "full.db"))
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "full.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,18 +25,19 @@ func TestDiskFull(t *testing.T) {
 	limit := func(pages int) {
 		t.Helper()
 		// The writer's own connection: the limit belongs to a connection.
-		if err := db.update(t.Context(), func(x *tx) error { return x.exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)) }); err != nil {
+		if err := db.Update(t.Context(), func(x *sqlstore.Tx) error { return x.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)) }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	insert := func(i int) error {
-		return db.update(t.Context(), func(x *tx) error {
-			return x.exec("INSERT INTO nonces VALUES (?, ?, 'n', 't')", i, strings.Repeat("x", 3000))
+		return db.Update(t.Context(), func(x *sqlstore.Tx) error {
+			return x.Exec("INSERT INTO nonces VALUES (?, ?, 'n', 't')", i, strings.Repeat("x", 3000))
 		})
 	}
-	rows := func() (n int) {
+	rows := func() int {
 		t.Helper()
-		if err := db.view(t.Context()).row("SELECT count(*) FROM nonces").Scan(&n); err != nil {
+		n, err := db.Count(t.Context(), "SELECT count(*) FROM nonces")
+		if err != nil {
 			t.Fatal(err)
 		}
 		return n

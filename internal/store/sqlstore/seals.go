@@ -1,4 +1,4 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func attemptsWhere(t *tx, where string, args ...any) ([]*centre.Attempt, error) 
 // OpenAttempt implements [centre.Seals].
 func (c *Centre) OpenAttempt(ctx context.Context, cleared *crossing.Cleared, at time.Time) (*centre.Attempt, error) {
 	if !cleared.Valid() {
-		return nil, errors.New("sqlite: an attempt without a cleared record")
+		return nil, errors.New("sqlstore: an attempt without a cleared record")
 	}
 	p := cleared.Params()
 	a := &centre.Attempt{CrossingID: p.Record.CrossingID, JointSeal: cleared.JointSeal(), Record: p.RecordBytes, Params: p.Bytes()}

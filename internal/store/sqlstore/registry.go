@@ -1,4 +1,4 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
@@ -208,7 +208,7 @@ func addKey(p *mandate.Principal, use, subject string, jwk []byte) error {
 	case keyOfHuman:
 		p.Humans = append(p.Humans, mandate.Human{ID: subject, Key: key})
 	default:
-		return fmt.Errorf("sqlite: stored key: unknown use")
+		return fmt.Errorf("sqlstore: stored key: unknown use")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package sqlite
+package sqlstore
 
 import (
 	"context"
@@ -105,7 +105,7 @@ func (a *Authority) Registries(ctx context.Context) (keys []jose.Key, err error)
 func storedKey(jwk []byte) (jose.Key, error) {
 	v, err := jcs.Parse(jwk)
 	if err != nil {
-		return jose.Key{}, fmt.Errorf("sqlite: stored key: %w", err)
+		return jose.Key{}, fmt.Errorf("sqlstore: stored key: %w", err)
 	}
 	return jose.ParseJWK(v)
 }
@@ -229,7 +229,7 @@ func projection(t *tx, where string, args ...any) (authority.Row, error) {
 	row.Position = chain.Position{Prev: jcs.Hex256(prev.String), Seq: row.Position.Seq}
 	row.At = time.UnixMilli(at).UTC()
 	if p.Projection, err = api.ParseProjection(body); err != nil {
-		return authority.Row{}, fmt.Errorf("sqlite: stored projection: %w", opaque(err))
+		return authority.Row{}, fmt.Errorf("sqlstore: stored projection: %w", opaque(err))
 	}
 	if p.Receipts, err = storedTexts(receipts); err != nil {
 		return authority.Row{}, err
@@ -243,12 +243,12 @@ func opaque(err error) error { return errors.New(err.Error()) }
 func storedTexts(src []byte) (texts []string, err error) {
 	v, err := jcs.Parse(src)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: stored list: %w", err)
+		return nil, fmt.Errorf("sqlstore: stored list: %w", err)
 	}
 	for item := range v.Items() {
 		s, ok := item.Text()
 		if !ok {
-			return nil, errors.New("sqlite: stored list holds more than texts")
+			return nil, errors.New("sqlstore: stored list holds more than texts")
 		}
 		texts = append(texts, s)
 	}
