@@ -41,3 +41,20 @@ func TestWork(t *testing.T) {
 		}
 	}
 }
+
+// A text that is canonical costs no memory beyond its own.
+func TestNoAllocations(t *testing.T) {
+	for _, doc := range benchDocuments() {
+		dst := make([]byte, 0, len(doc.canonical))
+		for name, f := range map[string]func(){
+			"Canonical": func() { jcs.Canonical(doc.canonical) },
+			"Append":    func() { must(jcs.Append(dst, doc.canonical)) },
+			"Sum256":    func() { must(jcs.Sum256(doc.canonical)) },
+			"Sum384":    func() { must(jcs.Sum384(doc.canonical)) },
+		} {
+			if n := testing.AllocsPerRun(5, f); n != 0 {
+				t.Errorf("%s of %s: %v allocations", name, doc.name, n)
+			}
+		}
+	}
+}
