@@ -54,59 +54,74 @@ var rooms = map[string]room{
 	"crossing":       {kind: values, imports: []string{"jcs", "commitment", "mandate", "chain"}},
 	"api":            {kind: values, imports: []string{"jcs", "mandate", "crossing", "chain", "internal/jose"}},
 	"internal/limit": {kind: values},
+	"internal/audit": {kind: values, imports: []string{"jcs", "internal/jose"}},
 
 	"client":      {kind: speakers, imports: []string{"jcs", "mandate", "crossing", "api", "internal/jose"}},
+	"signer":      {kind: speakers, imports: []string{"jcs", "internal/jose"}, tests: []string{"mandate"}},
 	"a2acrossing": {kind: speakers, imports: []string{"jcs", "commitment", "crossing", "api"}, tests: []string{"internal/centre"}},
 
 	"internal/registry": {
-		kind: roles, imports: []string{"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose", "internal/limit"},
-		tests: []string{"internal/store/sqlite", "internal/store/sqlstore"},
+		kind: roles, imports: []string{"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose", "internal/limit", "internal/audit"},
+		tests: []string{"internal/store/sqlite", "internal/store/sqlstore", "internal/store/postgres"},
 	},
 	"internal/authority": {
 		kind: roles, imports: []string{"jcs", "mandate", "crossing", "chain", "api", "internal/jose", "internal/limit"},
-		tests: []string{"internal/store/sqlite", "internal/store/sqlstore"},
+		tests: []string{"internal/store/sqlite", "internal/store/sqlstore", "internal/store/postgres"},
 	},
 	"internal/centre": {
 		kind: roles, imports: []string{"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose"},
-		tests: []string{"internal/store/sqlite", "internal/store/sqlstore"},
+		tests: []string{"internal/store/sqlite", "internal/store/sqlstore", "internal/store/postgres"},
 	},
 
 	"internal/httpapi": {
 		kind: adapters, imports: []string{"jcs", "crossing", "api", "internal/jose", "internal/registry", "internal/authority"},
-		tests: []string{"client", "internal/store/sqlite", "internal/store/sqlstore"},
+		tests: []string{"client", "internal/store/sqlite", "internal/store/sqlstore", "internal/store/postgres"},
 	},
 	"internal/store/sqlite": {
 		kind: adapters, imports: []string{"internal/store/sqlstore"},
 		tests: []string{"internal/registry", "internal/authority", "internal/centre"},
 	},
-	"internal/store/sqlstore": {kind: adapters, tests: []string{"internal/store/sqlite"}, imports: []string{
-		"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose",
+	"internal/store/postgres": {
+		kind: adapters, imports: []string{"internal/store/sqlstore"},
+		tests: []string{"internal/registry", "internal/authority", "internal/centre"},
+	},
+	"internal/store/sqlstore": {kind: adapters, tests: []string{"internal/store/sqlite", "internal/store/postgres"}, imports: []string{
+		"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose", "internal/audit",
 		"internal/registry", "internal/authority", "internal/centre",
 	}},
 
+	"internal/metrics": {
+		kind: adapters, imports: []string{"api", "crossing", "internal/registry", "internal/authority", "internal/centre", "internal/store/sqlstore"},
+		tests: []string{"internal/store/sqlite"},
+	},
+
+	"internal/keyring":   {kind: adapters, imports: []string{"internal/jose"}},
 	"docs/requirements":  {kind: values},
 	"internal/failpoint": {kind: command},
 	"internal/cli": {kind: command, imports: []string{
 		"jcs", "commitment", "mandate", "crossing", "chain", "api", "client", "a2acrossing", "internal/jose",
-		"internal/registry", "internal/authority", "internal/centre", "internal/httpapi", "internal/store/sqlite", "internal/store/sqlstore", "internal/failpoint",
-		"docs/requirements",
+		"internal/registry", "internal/authority", "internal/centre", "internal/httpapi", "internal/store/sqlite", "internal/store/postgres", "internal/store/sqlstore", "internal/failpoint",
+		"docs/requirements", "internal/audit", "internal/metrics", "internal/keyring", "signer",
 	}},
 	"cmd/bindery": {kind: command, imports: []string{"internal/cli"}},
 
-	"internal/interoptest":    {kind: kits},
+	"internal/interoptest":    {kind: kits, tests: []string{"internal/registry", "internal/store/sqlite"}},
 	"internal/mutants":        {kind: kits},
 	"internal/tools/coverage": {kind: kits, imports: []string{"internal/mutants"}},
 	"internal/tools/mutants":  {kind: kits, imports: []string{"internal/mutants"}},
 
+	"internal/store/pgtest":     {kind: kits},
+	"internal/store/sqlitetest": {kind: kits, imports: []string{"internal/store/sqlite"}},
+
 	"internal/crossingtest": {kind: kits, imports: []string{"jcs", "commitment", "mandate", "crossing", "chain", "internal/jose", "internal/sdjwt"}},
 	"internal/store/storetest": {kind: kits, imports: []string{
-		"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose",
+		"jcs", "commitment", "mandate", "crossing", "chain", "api", "internal/jose", "internal/audit",
 		"internal/registry", "internal/authority", "internal/centre", "internal/crossingtest",
 	}},
 	"internal/wiretest": {kind: kits, imports: []string{
 		"jcs", "commitment", "mandate", "crossing", "chain", "api", "client", "a2acrossing", "internal/jose",
 		"internal/registry", "internal/authority", "internal/centre", "internal/httpapi", "internal/store/sqlite", "internal/store/sqlstore",
-		"internal/sdjwt", "internal/crossingtest", "internal/store/storetest",
+		"internal/sdjwt", "internal/crossingtest", "internal/store/storetest", "internal/store/postgres", "internal/store/pgtest", "internal/store/sqlitetest",
 	}},
 }
 
@@ -193,9 +208,14 @@ type thirdParty struct {
 }
 
 var thirdParties = []thirdParty{
+	{prefix: "github.com/jackc/pgx/v5", production: []string{"internal/store/postgres"}, tests: []string{"*"}},
+	{prefix: "github.com/anishathalye/porcupine", tests: []string{"internal/registry"}},
 	{prefix: "modernc.org/sqlite", production: []string{"internal/store/sqlite"}, tests: []string{"*"}},
 	{prefix: "github.com/a2aproject/a2a-go/v2", production: []string{"a2acrossing"}, tests: []string{"a2acrossing"}},
+	{prefix: "filippo.io/age", production: []string{"internal/keyring"}, tests: []string{"internal/keyring"}},
+	{prefix: "golang.org/x/term", production: []string{"internal/cli"}},
 	{prefix: "github.com/spf13/cobra", production: []string{"internal/cli"}, tests: []string{"internal/cli"}},
+	{prefix: "github.com/prometheus/client_golang", production: []string{"internal/metrics"}},
 	{prefix: "github.com/google/go-cmp", tests: []string{"*"}},
 	{prefix: "github.com/rogpeppe/go-internal", tests: []string{"internal/cli"}},
 	{prefix: "github.com/gowebpki/jcs", tests: []string{"jcs"}},
@@ -205,11 +225,11 @@ var thirdParties = []thirdParty{
 // Of the standard library, what has an effect is allowed room by room. A prefix covers
 // the packages below it.
 var effects = []thirdParty{
-	{prefix: "database/sql", production: []string{"internal/store/sqlite", "internal/store/sqlstore"}, tests: []string{"*"}},
-	{prefix: "net/http", production: []string{"a2acrossing", "client", "internal/httpapi", "internal/cli"}, tests: []string{"*"}},
-	{prefix: "os/exec", production: []string{"internal/cli"}, tests: []string{"*"}},
-	{prefix: "os", production: []string{"cmd/bindery", "internal/cli", "internal/failpoint", "internal/store/sqlite"}, tests: []string{"*"}},
-	{prefix: "syscall", production: []string{"internal/cli", "internal/failpoint"}, tests: []string{"*"}},
+	{prefix: "database/sql", production: []string{"internal/store/sqlite", "internal/store/postgres", "internal/store/sqlstore"}, tests: []string{"*"}},
+	{prefix: "net/http", production: []string{"a2acrossing", "client", "internal/httpapi", "internal/cli", "internal/metrics"}, tests: []string{"*"}},
+	{prefix: "os/exec", production: []string{"internal/cli", "signer"}, tests: []string{"*"}},
+	{prefix: "os", production: []string{"cmd/bindery", "internal/cli", "internal/failpoint", "internal/store/sqlite", "internal/keyring", "signer"}, tests: []string{"*"}},
+	{prefix: "syscall", production: []string{"internal/cli", "internal/failpoint", "signer"}, tests: []string{"*"}},
 	{prefix: "testing", tests: []string{"*"}},
 	{prefix: "math/rand"},                               // crypto/rand is the one source of randomness; tests seed their own
 	{prefix: "unsafe", tests: []string{"internal/cli"}}, // a terminal of its own takes an ioctl

@@ -23,6 +23,7 @@ const (
 	buildBlock
 	serveBlock
 	crossBlock
+	ownRABlock
 	digestBlock
 	shellBlocks
 )
@@ -140,39 +141,74 @@ func TestReadmeDigest(t *testing.T) {
 
 // The recipe for two organisations, each in its terminal, on ports that are free.
 func TestReadmeRecipe(t *testing.T) {
-	bin := binary(t)
 	if got, want := readmeShell(t, buildBlock), "make build\nexport PATH=\"$PWD/bin:$PATH\"\n"; got != want {
 		t.Errorf("the block that builds is %q", got)
 	}
-	dir := t.TempDir()
-	ports := freePorts(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	r := newRecipe(t)
+	r.terminal("the first", readmeShell(t, serveBlock))
+	awaitServing(t, r.ctx, "http://"+r.ports.Replace("127.0.0.1:7410")+"/.well-known/agent-card.json")
+	r.crosses(readmeShell(t, crossBlock))
+}
 
+// The recipe with an RA on each side: its block takes the place of the enrolment, and ends
+// with a server of its own. The rest is the same.
+func TestReadmeOwnRA(t *testing.T) {
+	r := newRecipe(t)
+	r.terminal("the first", readmeShell(t, serveBlock))
+	awaitServing(t, r.ctx, "http://"+r.ports.Replace("127.0.0.1:7410")+"/.well-known/agent-card.json")
+	r.terminal("the second", readmeShell(t, ownRABlock))
+	awaitServing(t, r.ctx, "http://"+r.ports.Replace("127.0.0.1:7420")+"/.well-known/jwks.json")
+	enrolment, rest, ok := strings.Cut(readmeShell(t, crossBlock), "bindery mandate open")
+	if !ok || strings.Count(enrolment, "\n") != 2 {
+		t.Fatalf("the block that crosses begins with %q", enrolment)
+	}
+	r.crosses("bindery mandate open" + rest)
+}
+
+// A recipe is run in a folder of its own, with the ports that are free.
+type recipe struct {
+	t     *testing.T
+	ctx   context.Context
+	bin   string
+	dir   string
+	ports *strings.Replacer
+}
+
+func newRecipe(t *testing.T) *recipe {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return &recipe{t: t, ctx: ctx, bin: binary(t), dir: t.TempDir(), ports: freePorts(t)}
+}
+
+// terminal runs a block that ends with a server, until the end of the test.
+func (r *recipe) terminal(which, block string) {
+	r.t.Helper()
 	var serving bytes.Buffer
-	first := shell(ctx, bin, dir, ports.Replace(readmeShell(t, serveBlock)))
-	first.Stdout, first.Stderr = &serving, &serving
-	first.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that serve ends with its shell
-	end := func() error { return syscall.Kill(-first.Process.Pid, syscall.SIGTERM) }
-	first.Cancel = end
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
+	cmd := shell(r.ctx, r.bin, r.dir, r.ports.Replace(block))
+	cmd.Stdout, cmd.Stderr = &serving, &serving
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that serve ends with its shell
+	end := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel = end
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- first.Wait() }()
-	t.Cleanup(func() {
+	go func() { ended <- cmd.Wait() }()
+	r.t.Cleanup(func() {
 		_ = end() // it may have ended by itself
 		<-ended
-		if t.Failed() {
-			t.Logf("the first terminal says\n%s", serving.String())
+		if r.t.Failed() {
+			r.t.Logf("%s terminal says\n%s", which, serving.String())
 		}
 	})
-	awaitServing(t, ctx, "http://"+ports.Replace("127.0.0.1:7410")+"/.well-known/agent-card.json")
+}
 
-	second := shell(ctx, bin, dir, ports.Replace(readmeShell(t, crossBlock)))
-	out, err := second.CombinedOutput()
+// crosses runs the block of the crossing and reads what it prints.
+func (r *recipe) crosses(block string) {
+	r.t.Helper()
+	out, err := shell(r.ctx, r.bin, r.dir, r.ports.Replace(block)).CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		r.t.Fatalf("%v\n%s", err, out)
 	}
 	text := steady(string(out))
 	for what, want := range map[string]int{
@@ -185,19 +221,19 @@ func TestReadmeRecipe(t *testing.T) {
 		"P5  distribution  N ms  own anchor written": 1,
 	} {
 		if got := strings.Count(text, what); got != want {
-			t.Errorf("%q is printed %d times, want %d", what, got, want)
+			r.t.Errorf("%q is printed %d times, want %d", what, got, want)
 		}
 	}
-	if t.Failed() {
-		t.Logf("the second terminal says\n%s", out)
+	if r.t.Failed() {
+		r.t.Logf("the terminal of the crossing says\n%s", out)
 	}
 }
 
-// freePorts puts two free ports in place of the README's.
+// freePorts puts free ports in place of the README's.
 func freePorts(t *testing.T) *strings.Replacer {
 	t.Helper()
 	var pairs []string
-	for _, shown := range []string{"7410", "7411"} {
+	for _, shown := range []string{"7410", "7411", "7420"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

@@ -127,7 +127,7 @@ func TestF1Restart(t *testing.T) {
 //
 // covers GC-266, GC-316
 func TestF2(t *testing.T) {
-	w, first := covering(t, actions(5), actions(100), actions(3), true)
+	w, first := covering(t, wiretest.Config{}, actions(5), actions(100), actions(3), true)
 	if a := first.Through(wiretest.P3).Seal(); a.Result() == nil {
 		t.Fatalf("three of five are refused: %s", a.Body)
 	}

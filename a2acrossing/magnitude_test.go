@@ -28,8 +28,11 @@ func money(n commitment.Magnitude, currency commitment.Currency) commitment.Amou
 }
 
 // units are the units in which the vectors are shown: the class of the publisher's own
-// restatement, and two currencies.
-func units() map[string]func(commitment.Magnitude) commitment.Amount {
+// restatement, and, where all variants are, two currencies.
+func units(cfg wiretest.Config) map[string]func(commitment.Magnitude) commitment.Amount {
+	if cfg.Registries != wiretest.Shared {
+		return map[string]func(commitment.Magnitude) commitment.Amount{"irreversible": actions}
+	}
 	return map[string]func(commitment.Magnitude) commitment.Amount{
 		"irreversible": actions,
 		"EUR":          func(n commitment.Magnitude) commitment.Amount { return money(n, "EUR") },
@@ -39,9 +42,10 @@ func units() map[string]func(commitment.Magnitude) commitment.Amount {
 
 // covering is a World whose responder has one Open, and a Script for amount under an Open
 // of limit, whose limit is disclosed at P3 or not.
-func covering(t *testing.T, own, limit, amount commitment.Amount, disclose bool) (*wiretest.World, *wiretest.Script) {
+func covering(t *testing.T, cfg wiretest.Config, own, limit, amount commitment.Amount, disclose bool) (*wiretest.World, *wiretest.Script) {
 	t.Helper()
-	w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{own}})
+	cfg.Grants = []commitment.Amount{own}
+	w := wiretest.New(t, cfg)
 	s := w.Script(w.Party("acme"))
 	s.Amount, s.Draw, s.Limit, s.Disclose = amount, amount.Magnitude, limit.Magnitude, disclose
 	return w, s
@@ -80,13 +84,21 @@ func wantRole(t *testing.T, a wiretest.Answer, name string, status int) {
 // atRegistration registers the Script's next Closed at the RA over HTTP.
 func atRegistration(s *wiretest.Script, edit func(wiretest.Doc)) wiretest.Answer {
 	body := api.RegisterClosed{Token: s.SignClosed(edit), CounterpartyAgent: s.W.Responder.AgentID}.Bytes()
-	return s.W.Role("/v1/ra/closeds", s.From.Credentials.Agent, body)
+	return s.From.Role("/v1/ra/closeds", s.From.Credentials.Agent, body)
 }
 
 // openAtRegistration registers an Open at the RA over HTTP.
 func openAtRegistration(s *wiretest.Script, edit func(wiretest.Doc)) wiretest.Answer {
 	o := s.From.Issue(s.Amount, edit)
-	return s.W.Role("/v1/ra/opens", s.From.Credentials.Principal, api.RegisterOpen{Token: o.Full()}.Bytes())
+	return s.From.Role("/v1/ra/opens", s.From.Credentials.Principal, api.RegisterOpen{Token: o.Full()}.Bytes())
+}
+
+// variants are all of them, and the first where an RA is not in the responder's store.
+func variants[T any](cfg wiretest.Config, all ...T) []T {
+	if cfg.Registries != wiretest.Shared {
+		return all[:1]
+	}
+	return all
 }
 
 func set(name string, value any) func(wiretest.Doc) {
@@ -98,10 +110,12 @@ func without(name string) func(wiretest.Doc) {
 }
 
 // covers GC-201, GC-104
-func TestCM1(t *testing.T) {
-	for name, unit := range units() {
+func TestCM1(t *testing.T) { everywhere(t, cm1) }
+
+func cm1(t *testing.T, cfg wiretest.Config) {
+	for name, unit := range units(cfg) {
 		t.Run("above the limit in "+name, func(t *testing.T) {
-			w, s := covering(t, unit(1000), unit(10), unit(6), true)
+			w, s := covering(t, cfg, unit(1000), unit(10), unit(6), true)
 			s.Through(wiretest.Closing)
 			wantRole(t, atRegistration(s, set("magnitude_limit", 5)), "MAGNITUDE_EXHAUSTED", http.StatusForbidden)
 			s.P3()
@@ -115,15 +129,15 @@ func TestCM1(t *testing.T) {
 			wantTaskRefused(t, x.P3(), "MAGNITUDE_EXHAUSTED")
 		})
 	}
-	t.Run("spent initiator Closed", func(t *testing.T) { spentClosed(t, true) })
-	t.Run("spent responder Closed", func(t *testing.T) { spentClosed(t, false) })
-	t.Run("five draws", fiveDraws)
+	t.Run("spent initiator Closed", func(t *testing.T) { spentClosed(t, cfg, true) })
+	t.Run("spent responder Closed", func(t *testing.T) { spentClosed(t, cfg, false) })
+	t.Run("five draws", func(t *testing.T) { fiveDraws(t, cfg) })
 }
 
 // spentClosed lets the effector spend one of the two Closeds with another of the same
 // crossing, so that at the seal it is the very token that was agreed on and is spent.
-func spentClosed(t *testing.T, initiators bool) {
-	w, s := ready(t)
+func spentClosed(t *testing.T, cfg wiretest.Config, initiators bool) {
+	w, s := readyIn(t, cfg)
 	h := api.Hold{CrossingID: s.CrossingID, InitiatorClosed: s.Closed, ResponderClosed: s.Peer.Closed}
 	if initiators {
 		h.ResponderClosed = secondClosed(t, s)
@@ -132,17 +146,18 @@ func spentClosed(t *testing.T, initiators bool) {
 		x.Close()
 		h.InitiatorClosed = x.Closed
 	}
-	if _, err := w.Responder.RA.Hold(t.Context(), h); err != nil {
-		t.Fatal(err)
-	}
+	w.Hold(h, s.From)
 	before := w.Count()
 	wantError(t, s.Seal(), "MAGNITUDE_EXHAUSTED", "-40031")
-	want := before
+	want, flag := before, map[bool]string{true: "1", false: "0"}
 	want.Attempts, want.Refusals = before.Attempts+1, before.Refusals+1
+	if cfg.Registries == wiretest.Each { // the other RA has held its half at the same time
+		want.Holds, flag[false] = before.Holds+1, "1"
+	}
 	if got := w.Count(); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
-	row, flag := w.Rows()["refusals"][0], map[bool]string{true: "1", false: "0"}
+	row := w.Rows()["refusals"][0]
 	if row["name"] != "MAGNITUDE_EXHAUSTED" || row["initiator_spent"] != flag[initiators] || row["responder_spent"] != flag[!initiators] {
 		t.Errorf("refusal row %v", row)
 	}
@@ -164,8 +179,8 @@ func secondClosed(t *testing.T, s *wiretest.Script) string {
 // fiveDraws clears five Closeds of one under a limit of five, in as many crossings. The
 // sixth is refused: the initiator's by its RA, which books the draws, and then, under an
 // Open that has enough, the responder's own.
-func fiveDraws(t *testing.T) {
-	w, first := covering(t, actions(5), actions(5), actions(1), true)
+func fiveDraws(t *testing.T, cfg wiretest.Config) {
+	w, first := covering(t, cfg, actions(5), actions(5), actions(1), true)
 	first.Through(wiretest.P1)
 	for n := range 5 {
 		s := w.Script(first.From)
@@ -197,10 +212,12 @@ func fiveDraws(t *testing.T) {
 }
 
 // covers GC-202, GC-103
-func TestCM2(t *testing.T) {
+func TestCM2(t *testing.T) { everywhere(t, cm2) }
+
+func cm2(t *testing.T, cfg wiretest.Config) {
 	reversible := commitment.Amount{Class: commitment.Reversible, Magnitude: 1}
 	tariff := func(t *testing.T) *wiretest.Script {
-		w := wiretest.New(t, wiretest.Config{})
+		w := wiretest.New(t, cfg)
 		s := w.Script(w.Party("acme"))
 		s.Amount, s.Act = reversible, "proposal_within_tariff"
 		return s
@@ -215,9 +232,9 @@ func TestCM2(t *testing.T) {
 			t.Errorf("the reversible record is refused: %s", a.Body)
 		}
 	})
-	for _, currency := range []commitment.Currency{"EUR", "USD"} {
+	for _, currency := range variants(cfg, commitment.Currency("EUR"), "USD") {
 		t.Run("binding under "+string(currency), func(t *testing.T) {
-			_, s := covering(t, money(1000, currency), money(10, currency), money(6, currency), true)
+			_, s := covering(t, cfg, money(1000, currency), money(10, currency), money(6, currency), true)
 			s.Through(wiretest.P3)
 			s.Edit.Record = func(record wiretest.Doc) {
 				record["commitment_class"] = "binding"
@@ -247,7 +264,7 @@ func TestCM2(t *testing.T) {
 		s := tariff(t).Through(wiretest.P2)
 		take := func(class string) wiretest.Answer {
 			body := api.Consume{RequestID: s.CrossingID, Token: s.Open.Full(), Class: class, Units: 1}.Bytes()
-			return s.W.Role("/v1/ra/units", s.From.Credentials.Effector, body)
+			return s.From.Role("/v1/ra/units", s.From.Credentials.Effector, body)
 		}
 		wantRole(t, take("irreversible"), "CLASS_EXCEEDED", http.StatusForbidden)
 		wantRole(t, take("reversible"), "", http.StatusOK)
@@ -257,11 +274,13 @@ func TestCM2(t *testing.T) {
 }
 
 // covers GC-203, GC-105
-func TestCM3(t *testing.T) {
-	for name, unit := range units() {
-		for _, disclose := range []bool{true, false} {
+func TestCM3(t *testing.T) { everywhere(t, cm3) }
+
+func cm3(t *testing.T, cfg wiretest.Config) {
+	for name, unit := range units(cfg) {
+		for _, disclose := range variants(cfg, true, false) {
 			t.Run(fmt.Sprintf("%s, disclosed %v", name, disclose), func(t *testing.T) {
-				w, s := covering(t, unit(1000000), unit(250000), unit(100000), disclose)
+				w, s := covering(t, cfg, unit(1000000), unit(250000), unit(100000), disclose)
 				s.Through(wiretest.P2)
 				wantRole(t, atRegistration(s, set("magnitude_limit", 300000)), "NARROWING_VIOLATION", http.StatusForbidden)
 				s.Close()
@@ -288,11 +307,13 @@ func TestCM3(t *testing.T) {
 }
 
 // covers GC-204, GC-106
-func TestCM4(t *testing.T) {
+func TestCM4(t *testing.T) { everywhere(t, cm4) }
+
+func cm4(t *testing.T, cfg wiretest.Config) {
 	for parent, child := range map[commitment.Currency]string{"EUR": "GBP", "USD": "EUR"} {
-		for _, disclose := range []bool{true, false} {
+		for _, disclose := range variants(cfg, true, false) {
 			t.Run(fmt.Sprintf("%s to %s, disclosed %v", parent, child, disclose), func(t *testing.T) {
-				w, s := covering(t, money(1000, parent), money(250, parent), money(100, parent), disclose)
+				w, s := covering(t, cfg, money(1000, parent), money(250, parent), money(100, parent), disclose)
 				s.Through(wiretest.P2)
 				wantRole(t, atRegistration(s, set("currency", child)), "CURRENCY_MISMATCH", http.StatusUnprocessableEntity)
 				s.Close()
@@ -317,28 +338,32 @@ func TestCM4(t *testing.T) {
 	}
 	// The initiator's own mandates agree; the responder's Open is in another currency.
 	t.Run("the responder's Open", func(t *testing.T) {
-		_, s := covering(t, money(1000, "EUR"), money(250, "USD"), money(100, "USD"), false)
+		_, s := covering(t, cfg, money(1000, "EUR"), money(250, "USD"), money(100, "USD"), false)
 		wantTaskRefused(t, s.Through(wiretest.P0).P1(), "CURRENCY_MISMATCH")
 	})
 }
 
 // covers GC-205, GC-107
-func TestCM5(t *testing.T) {
-	for _, class := range []string{"finance", "Financial", "FINANCIAL", "financial ", "T1"} {
-		t.Run(class, func(t *testing.T) { malformed(t, set("commitment_class", class), set("intended_class", class)) })
+func TestCM5(t *testing.T) { everywhere(t, cm5) }
+
+func cm5(t *testing.T, cfg wiretest.Config) {
+	for _, class := range variants(cfg, "finance", "Financial", "FINANCIAL", "financial ", "T1") {
+		t.Run(class, func(t *testing.T) { malformed(t, cfg, set("commitment_class", class), set("intended_class", class)) })
 	}
 }
 
 // covers GC-206, GC-107
-func TestCM6(t *testing.T) {
-	malformed(t, without("currency"), nil)
+func TestCM6(t *testing.T) { everywhere(t, cm6) }
+
+func cm6(t *testing.T, cfg wiretest.Config) {
+	malformed(t, cfg, without("currency"), nil)
 }
 
 // malformed puts one fault of class or unit into an Open, a Closed and a record in turn,
 // and, unless intent is nil, into what the initiator intends.
-func malformed(t *testing.T, fault, intent func(wiretest.Doc)) {
+func malformed(t *testing.T, cfg wiretest.Config, fault, intent func(wiretest.Doc)) {
 	t.Helper()
-	w, s := covering(t, money(1000, "EUR"), money(250, "EUR"), money(100, "EUR"), true)
+	w, s := covering(t, cfg, money(1000, "EUR"), money(250, "EUR"), money(100, "EUR"), true)
 	wantRole(t, openAtRegistration(s, fault), "MALFORMED_MANDATE", http.StatusBadRequest)
 
 	x := w.Script(s.From)
@@ -380,7 +405,7 @@ func malformed(t *testing.T, fault, intent func(wiretest.Doc)) {
 //
 // covers GC-135, GC-065, GC-121
 func TestWC7(t *testing.T) {
-	w, s := covering(t, money(1000000, "EUR"), money(250000, "EUR"), money(100000, "EUR"), true)
+	w, s := covering(t, wiretest.Config{}, money(1000000, "EUR"), money(250000, "EUR"), money(100000, "EUR"), true)
 	s.Through(wiretest.P3)
 	registered := s.Closed
 	for _, c := range []struct {

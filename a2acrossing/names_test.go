@@ -129,13 +129,13 @@ func raiseRevoked(t *testing.T) raising {
 }
 
 func raiseExhausted(t *testing.T) raising {
-	_, s := covering(t, actions(1000), actions(10), actions(6), true)
+	_, s := covering(t, wiretest.Config{}, actions(1000), actions(10), actions(6), true)
 	s.Through(wiretest.P3).Present(set("magnitude_limit", 5))
 	return bySeal(s)
 }
 
 func raiseCurrency(t *testing.T) raising {
-	_, s := covering(t, money(1000, "EUR"), money(250, "EUR"), money(100, "EUR"), false)
+	_, s := covering(t, wiretest.Config{}, money(1000, "EUR"), money(250, "EUR"), money(100, "EUR"), false)
 	s.Through(wiretest.P3).Present(set("currency", "GBP"))
 	return bySeal(s)
 }

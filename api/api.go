@@ -27,14 +27,21 @@ const MaxBody = 1 << 20
 
 // Codes of errors that the specification's table has no name for.
 const (
-	CodeMalformed          = "malformed_request"       // the body broke a rule of this package
-	CodeUnauthenticated    = "unauthenticated"         // no credential, or an unknown one
-	CodeNotFound           = "not_found"               // no such thing, or not yours: the two look alike
-	CodeEnrolment          = "enrolment_refused"       // the code is unknown, used or expired: the three look alike
-	CodeConflict           = "conflict"                // another value stands there already
-	CodePredecessorMissing = "predecessor_missing"     // an earlier publication of the chain has not arrived; try again
-	CodeTooLarge           = "too_large"               // the body is over MaxBody
-	CodeUnavailable        = "temporarily_unavailable" // nothing was decided; try again
+	CodeMalformed          = "malformed_request"   // the body broke a rule of this package
+	CodeUnauthenticated    = "unauthenticated"     // no credential, or an unknown one
+	CodeNotFound           = "not_found"           // no such thing, or not yours: the two look alike
+	CodeEnrolment          = "enrolment_refused"   // the code is unknown, used or expired: the three look alike
+	CodeConflict           = "conflict"            // another value stands there already
+	CodePredecessorMissing = "predecessor_missing" // an earlier publication of the chain has not arrived; try again
+	CodeTooLarge           = "too_large"           // the body is over MaxBody
+	// CodeRegistryUnreachable: a Verification Authority gives no word of its own about a
+	// mandate, and no pinned Registration Authority could be asked; try again.
+	CodeRegistryUnreachable = "registry_unreachable"
+
+	CodeUnavailable       = "temporarily_unavailable" // nothing was decided; try again
+	CodeDomainUnreachable = "domain_unreachable"      // the principal's domain gave no answer that the fetch rules allow
+	CodeDomainMalformed   = "domain_malformed"        // what the domain publishes is no issuer document
+	CodeDomainMismatch    = "domain_mismatch"         // what the domain publishes is another's, or lacks a key of the principal
 )
 
 // An Error is a refusal of one of Bindery's own endpoints.
@@ -87,8 +94,16 @@ func (e *Error) Message() string {
 		return "an earlier publication of this chain has not arrived"
 	case CodeTooLarge:
 		return "the request body is too large"
+	case CodeRegistryUnreachable:
+		return "no pinned registry could be asked; try again"
 	case CodeUnavailable:
 		return "nothing was decided; try again"
+	case CodeDomainUnreachable:
+		return "the domain gave no answer that can be used"
+	case CodeDomainMalformed:
+		return "what the domain publishes is no issuer document"
+	case CodeDomainMismatch:
+		return "what the domain publishes is not of this principal and all its keys"
 	}
 	return "refused: " + e.Code
 }

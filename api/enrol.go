@@ -205,6 +205,9 @@ func (e Enrol) fault() string {
 	if at := e.keyFault(); at != "" {
 		return at
 	}
+	if validity((Addition{Keys: e.Keys, Agents: e.Agents, Humans: e.Humans}).allKeys()) != nil {
+		return "/keys" // who enrols does so with keys that are in force; an Addition can bound others
+	}
 	return e.credentialFault()
 }
 

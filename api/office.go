@@ -84,7 +84,11 @@ func (r RegisterIssuer) Validate() error {
 // An Addition adds to what an [Enrol] has registered: keys that sign Opens, agents,
 // humans, credentials. A key is known by its thumbprint; a human may have several, and
 // each of them signs Closeds for the principal (T2, GC-169). What stands there already is
-// no fault, so that a lost answer can be asked for again.
+// no fault, so that a lost answer can be asked for again. A human's key that a principal
+// adds by itself waits for the operator; see [HumanDecision].
+//
+// A key may come with bounds on when it may sign; they are in a list that is not there
+// when no key has one, as in a principal's record.
 //
 //	{"agents":[],"credentials":[],"humans":[{"id":"urn:anax:human:…","jwk":{…}}],"keys":[],
 //	 "principal_id":"urn:anax:principal:acme"}
@@ -104,6 +108,7 @@ func (a Addition) Bytes() []byte {
 		jcs.Member{Name: "agents", Value: array(a.Agents, func(g mandate.Agent) []byte { return subject(g.ID, g.Key) })},
 		jcs.Member{Name: "humans", Value: array(a.Humans, func(h mandate.Human) []byte { return subject(h.ID, h.Key) })},
 		jcs.Member{Name: "credentials", Value: array(a.Credentials, Credential.bytes)},
+		jcs.Member{Name: "validity", Value: validity(a.allKeys())},
 	)
 }
 
@@ -119,11 +124,18 @@ func ParseAddition(body []byte) (Addition, error) {
 	a.Agents = readItems(r, "agents", MaxAgents, &items, parseAgent)
 	a.Humans = readItems(r, "humans", MaxHumans, &items, parseHuman)
 	a.Credentials = readItems(r, "credentials", MaxCredentials, &items, parseCredential)
+	var list []bounds
+	if r.OptValue("validity").Type() != jcs.Absent {
+		list = readItems(r, "validity", maxValidity, &items, parseBounds)
+	}
 	if err := r.Close(); err != nil {
 		return Addition{}, malformed(err)
 	}
 	if items.err != nil {
 		return Addition{}, malformed(items.err)
+	}
+	if err := a.bound(list); err != nil {
+		return Addition{}, err
 	}
 	return a, a.Validate()
 }
@@ -151,6 +163,9 @@ func (a Addition) fault() string {
 		return "/credentials"
 	}
 	if at := (Enrol{Keys: a.Keys, Agents: a.Agents, Humans: a.Humans}).keyFault(); at != "" {
+		return at
+	}
+	if at := a.boundFault(); at != "" {
 		return at
 	}
 	seen := make(map[jcs.Hex256]bool)
@@ -212,7 +227,7 @@ func ParseWithdrawal(body []byte) (Withdrawal, error) {
 // An AuditRow is one change of the RA's state: who changed what (design R2). It never
 // holds a token, a limit or a clearance_id.
 type AuditRow struct {
-	ID          int64     // ascending; its gaps mean nothing
+	ID          int64     // its seq in the log: from 1, without gaps
 	At          time.Time // milliseconds, on the RA's clock
 	Role        string    // of who did it
 	PrincipalID string    // of who did it; "" for the operator's own terminal

@@ -57,40 +57,6 @@ func ParseRegisterClosed(body []byte) (RegisterClosed, error) {
 	return closed(r, req)
 }
 
-// A Hold presents the exact bytes of both Closeds (§3.7.2 rule 1). No hash and no other
-// name for a token is accepted in their place (GC-074).
-//
-//	{"crossing_id":"7f3c…","initiator_closed":"eyJhbGci…~","responder_closed":"eyJhbGci…~"}
-type Hold struct{ CrossingID, InitiatorClosed, ResponderClosed string }
-
-// Triple is what the hold is named by from then on (design R3).
-func (h Hold) Triple() mandate.Triple {
-	return mandate.Triple{
-		CrossingID:     h.CrossingID,
-		InitiatorToken: jcs.HexOf([]byte(h.InitiatorClosed)),
-		ResponderToken: jcs.HexOf([]byte(h.ResponderClosed)),
-	}
-}
-
-// Bytes is the request as canonical JSON.
-func (h Hold) Bytes() []byte {
-	return object("crossing_id", h.CrossingID, "initiator_closed", h.InitiatorClosed, "responder_closed", h.ResponderClosed)
-}
-
-// ParseHold reads a request. The error is an [*Error] with CodeMalformed.
-func ParseHold(body []byte) (Hold, error) {
-	r, refusal := open(body)
-	if refusal != nil {
-		return Hold{}, refusal
-	}
-	h := Hold{
-		CrossingID:      readText(r, "crossing_id", mandate.ValidCrossingID),
-		InitiatorClosed: readText(r, "initiator_closed", validToken),
-		ResponderClosed: readText(r, "responder_closed", validToken),
-	}
-	return closed(r, h)
-}
-
 // A Confirm asks the RA to spend what is held under the triple (design R4).
 //
 //	{"crossing_id":"7f3c…","initiator_token_sha256":"<64 hex>","responder_token_sha256":"<64 hex>"}
@@ -149,7 +115,8 @@ const (
 const TypeRevocation = "bindery-revocation+jwt"
 
 // A Revoked is the answer to a [Revoke]. A repeat gets the same Before and At, since a
-// revoked mandate changes no more.
+// revoked mandate changes no more; where the RA gives draws back, Before may have become
+// released.
 //
 //	{"at":1786000000,"before":"held","hash":"<64 hex>","receipt":"eyJhbGci…"}
 type Revoked struct {

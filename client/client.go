@@ -68,11 +68,11 @@ type Config struct {
 // Credentials are bearer tokens by role. Each call sends the one of its role and no
 // other; a call whose credential is missing is refused without being sent.
 type Credentials struct {
-	Principal string // Registry.RegisterOpen, Revoke, Add, Withdraw
+	Principal string // Registry.RegisterOpen, Revoke, Add, Withdraw, Retire, HumanRequests, ProveDomain
 	Agent     string // Registry.RegisterClosed; Status and Principal, which need none, so as not to be rate-limited
 	Issuer    string // Registry.RegisterOpen, where there is no Principal
-	Effector  string // Registry.Hold, Confirm, Consume, Burned
-	Operator  string // Registry.RegisterIssuer, SetSuspended, AuditRows; Revoke, Add, Withdraw, where there is no Principal
+	Effector  string // Registry.Hold, Confirm, Consume, Burned; Principal, where there is no Agent
+	Operator  string // Registry.RegisterIssuer, SetSuspended, AuditRows, DecideHuman; what Principal is for, RegisterOpen apart, where there is none
 	Publisher string // Authority.AddPublisher, Authority.Publish
 }
 

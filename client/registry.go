@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/url"
 
@@ -20,6 +19,7 @@ const (
 	pathCloseds     = "/v1/ra/closeds"
 	pathHolds       = "/v1/ra/holds"
 	pathConfirms    = "/v1/ra/confirms"
+	pathReleases    = "/v1/ra/releases"
 	pathRevocations = "/v1/ra/revocations"
 	pathStatus      = "/v1/ra/status"
 	pathPrincipals  = "/v1/ra/principals/"
@@ -114,7 +114,8 @@ func (r *Registry) Hold(ctx context.Context, req api.Hold) (receipt string, err 
 	if err != nil {
 		return "", r.refusal(err, req.Triple())
 	}
-	if err := r.spend(pathHolds, receipt, req.Triple(), mandate.Held, mandate.Released); err != nil {
+	half := req.Half()
+	if err := r.spend(pathHolds, receipt, req.Triple(), &half, mandate.Held, mandate.Released); err != nil {
 		return "", err
 	}
 	return receipt, nil
@@ -122,22 +123,44 @@ func (r *Registry) Hold(ctx context.Context, req api.Hold) (receipt string, err 
 
 // Confirm spends a held triple, with the effector's credential, and returns the
 // verified receipt, a mandate.SpendReceipt with state spent, or released where the
-// triple has been. Refusals as in Hold.
+// triple has been. Its Half is what the authority keeps, which the caller compares with what
+// it has held there. Refusals as in Hold.
 func (r *Registry) Confirm(ctx context.Context, triple mandate.Triple) (receipt string, err error) {
 	receipt, err = r.statement(ctx, pathConfirms, r.c.credentials.Effector, api.Confirm{Triple: triple}.Bytes())
 	if err != nil {
 		return "", r.refusal(err, triple)
 	}
-	if err := r.spend(pathConfirms, receipt, triple, mandate.Spent, mandate.Released); err != nil {
+	if err := r.spend(pathConfirms, receipt, triple, nil, mandate.Spent, mandate.Released); err != nil {
 		return "", err
 	}
 	return receipt, nil
 }
 
-func (r *Registry) spend(path, receipt string, triple mandate.Triple, states ...mandate.SpendState) error {
+// Release gives back what is held under a triple, with the effector's credential or,
+// without one, the operator's, and returns the verified receipt, a mandate.SpendReceipt:
+// with state released, or with the state as it is where the authority releases nothing.
+// Refusals as in Hold.
+func (r *Registry) Release(ctx context.Context, req api.Release) (receipt string, err error) {
+	credential := cmp.Or(r.c.credentials.Effector, r.c.credentials.Operator)
+	receipt, err = r.statement(ctx, pathReleases, credential, req.Bytes())
+	if err != nil {
+		return "", r.refusal(err, req.Triple)
+	}
+	if err := r.spend(pathReleases, receipt, req.Triple, nil, mandate.Held, mandate.Spent, mandate.Released); err != nil {
+		return "", err
+	}
+	return receipt, nil
+}
+
+// spend checks that the receipt is about this triple, this half unless that is nil, and one
+// of these states.
+func (r *Registry) spend(path, receipt string, triple mandate.Triple, half *mandate.Half, states ...mandate.SpendState) error {
 	s, err := mandate.ParseSpendReceipt(receipt, r.c.keys)
 	if err != nil {
 		return unverified(path, err)
+	}
+	if half != nil && s.Half != *half {
+		return unverified(path, errOther)
 	}
 	for _, state := range states {
 		if s.Triple == triple && s.State == state {
@@ -189,30 +212,14 @@ func (r *Registry) owner() string {
 // Status asks whether a mandate is active, by token_sha256 or open_mandate_hash. The
 // answer is verified, fresh by its nonce, and in force now.
 func (r *Registry) Status(ctx context.Context, hash jcs.Hex256) (mandate.Status, error) {
-	var random [16]byte
-	rand.Read(random[:]) // ends the program rather than return an error
-	nonce := jose.EncodeBase64(random[:])
-	body, err := r.c.post(ctx, pathStatus, r.c.credentials.Agent, api.StatusRequest{Hash: hash, Nonce: nonce}.Bytes())
-	if err != nil {
-		return mandate.Status{}, err
-	}
-	answer, err := api.ParseStatement(body)
-	if err != nil {
-		return mandate.Status{}, unavailable(pathStatus, err)
-	}
-	status, err := mandate.ParseStatus(answer.Token, r.c.keys)
-	if err != nil {
-		return mandate.Status{}, unverified(pathStatus, err)
-	}
-	if status.Hash != hash || status.Nonce != nonce || !r.c.now().Before(status.Expires) {
-		return mandate.Status{}, unverified(pathStatus, errOther)
-	}
-	return status, nil
+	status, _, err := r.c.status(ctx, pathStatus, r.c.credentials.Agent, api.StatusRequest{Hash: hash, Nonce: newNonce()})
+	return status, err
 }
 
 // Principal returns the verified record of a principal, in force now (design R6).
 func (r *Registry) Principal(ctx context.Context, principalID string) (mandate.Principal, error) {
-	body, err := r.c.getAs(ctx, pathPrincipals+url.PathEscape(principalID), r.c.credentials.Agent)
+	credential := cmp.Or(r.c.credentials.Agent, r.c.credentials.Effector)
+	body, err := r.c.getAs(ctx, pathPrincipals+url.PathEscape(principalID), credential)
 	if err != nil {
 		return mandate.Principal{}, err
 	}

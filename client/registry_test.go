@@ -20,6 +20,10 @@ import (
 
 var (
 	raNow  = time.Unix(1_786_000_000, 0).UTC()
+	raHalf = api.Hold{
+		CrossingID: "7f3c1a52-5d0e-4b7a-9c41-0a6f2d9be001", InitiatorClosed: "i~",
+		ResponderToken: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", CounterpartyAgent: "urn:anax:agent:b",
+	}
 	raHold = api.Hold{CrossingID: "7f3c1a52-5d0e-4b7a-9c41-0a6f2d9be001", InitiatorClosed: "i~", ResponderClosed: "r~"}
 )
 
@@ -68,6 +72,8 @@ func undecided(t *testing.T, what string, err error) {
 
 // TestLyingRegistry: whatever is not the pinned RA's word about what was asked proves
 // nothing, and is no refusal either.
+//
+// covers GC-195
 func TestLyingRegistry(t *testing.T) {
 	ra, other := vaSigner(t), vaSigner(t)
 	keys := jose.NewKeySet(ra.Key())
@@ -76,6 +82,11 @@ func TestLyingRegistry(t *testing.T) {
 	elsewhere.CrossingID = "7f3c1a52-5d0e-4b7a-9c41-0a6f2d9be002"
 	receipt := func(tr mandate.Triple, state mandate.SpendState) mandate.SpendReceipt {
 		return mandate.SpendReceipt{Triple: tr, Effector: "urn:anax:principal:b", State: state, At: raNow}
+	}
+	half := func(tr mandate.Triple, half mandate.Half, state mandate.SpendState) mandate.SpendReceipt {
+		r := receipt(tr, state)
+		r.Half = half
+		return r
 	}
 	registered := func(token string, variant mandate.Variant) mandate.Registration {
 		g := mandate.Registration{
@@ -93,6 +104,11 @@ func TestLyingRegistry(t *testing.T) {
 	calls := map[string]func(context.Context, *client.Registry) error{
 		"hold":    func(ctx context.Context, r *client.Registry) error { _, err := r.Hold(ctx, raHold); return err },
 		"confirm": func(ctx context.Context, r *client.Registry) error { _, err := r.Confirm(ctx, triple); return err },
+		"half":    func(ctx context.Context, r *client.Registry) error { _, err := r.Hold(ctx, raHalf); return err },
+		"release": func(ctx context.Context, r *client.Registry) error {
+			_, err := r.Release(ctx, api.Release{Triple: triple})
+			return err
+		},
 		"open": func(ctx context.Context, r *client.Registry) error {
 			_, err := r.RegisterOpen(ctx, api.RegisterOpen{Token: "t~"})
 			return err
@@ -117,6 +133,16 @@ func TestLyingRegistry(t *testing.T) {
 		{"hold", "spent", ra, receipt(triple, mandate.Spent), false},
 		{"hold", "another crossing", ra, receipt(elsewhere, mandate.Held), false},
 		{"hold", "another key", other, receipt(triple, mandate.Held), false},
+		{"hold", "one of the two", ra, half(triple, mandate.ResponderHalf, mandate.Held), false},
+		{"half", "held", ra, half(raHalf.Triple(), mandate.InitiatorHalf, mandate.Held), true},
+		{"half", "both", ra, receipt(raHalf.Triple(), mandate.Held), false},
+		{"half", "the other", ra, half(raHalf.Triple(), mandate.ResponderHalf, mandate.Held), false},
+		{"release", "released", ra, receipt(triple, mandate.Released), true},
+		{"release", "held", ra, receipt(triple, mandate.Held), true},
+		{"release", "spent", ra, receipt(triple, mandate.Spent), true},
+		{"release", "another crossing", ra, receipt(elsewhere, mandate.Released), false},
+		{"release", "another key", other, receipt(triple, mandate.Released), false},
+		{"confirm", "one of the two", ra, half(triple, mandate.ResponderHalf, mandate.Spent), true},
 		{"confirm", "spent", ra, receipt(triple, mandate.Spent), true},
 		{"confirm", "only held", ra, receipt(triple, mandate.Held), false},
 		{"confirm", "another key", other, receipt(triple, mandate.Spent), false},
@@ -202,6 +228,7 @@ func TestRefusalReceipt(t *testing.T) {
 		for _, call := range []func() (string, error){
 			func() (string, error) { return r.Hold(t.Context(), raHold) },
 			func() (string, error) { return r.Confirm(t.Context(), raHold.Triple()) },
+			func() (string, error) { return r.Release(t.Context(), api.Release{Triple: raHold.Triple()}) },
 		} {
 			got, err := call()
 			e, ok := errors.AsType[*api.Error](err)
@@ -329,6 +356,7 @@ func TestCredentialsStayInTheirRole(t *testing.T) {
 	_, _ = ra.RegisterClosed(ctx, api.RegisterClosed{})
 	_, _ = ra.Hold(ctx, raHold)
 	_, _ = ra.Confirm(ctx, raHold.Triple())
+	_, _ = ra.Release(ctx, api.Release{})
 	_, _ = ra.Revoke(ctx, api.Revoke{})
 	_, _ = ra.Status(ctx, "")
 	_, _ = ra.Principal(ctx, "https://x.example/a?b")
@@ -340,7 +368,7 @@ func TestCredentialsStayInTheirRole(t *testing.T) {
 	_ = ra.Withdraw(ctx, api.Withdrawal{})
 	_, _ = ra.AuditRows(ctx, 7, 10)
 	want := []string{
-		"/v1/ra/opens Bearer p", "/v1/ra/closeds Bearer a", "/v1/ra/holds Bearer e", "/v1/ra/confirms Bearer e",
+		"/v1/ra/opens Bearer p", "/v1/ra/closeds Bearer a", "/v1/ra/holds Bearer e", "/v1/ra/confirms Bearer e", "/v1/ra/releases Bearer e",
 		"/v1/ra/revocations Bearer p", "/v1/ra/status Bearer a", "/v1/ra/principals/https:%2F%2Fx.example%2Fa%3Fb Bearer a",
 		"/v1/ra/units Bearer e", "/v1/ra/units/burned Bearer e", "/v1/ra/issuers Bearer o", "/v1/ra/additions Bearer p",
 		"/v1/ra/suspensions Bearer o", "/v1/ra/withdrawals Bearer p", "/v1/ra/audit Bearer o",

@@ -107,6 +107,10 @@ func (e *exam) signatures(s *side) *Refusal {
 	if err != nil {
 		return refuseFault(err, "§5.4-1 closed")
 	}
+	if cnf, bound := open.ConfirmationKey(); bound && closed.SignerRole() == mandate.RoleAgent &&
+		s.Issuer.AgentBarred(closed.Subject(), cnf, closed.IssuedAt()) {
+		return RefuseAt(MandateInvalid, "§5.4-1 closed iat")
+	}
 	s.open, s.closed = open, closed
 	return nil
 }

@@ -191,7 +191,7 @@ func (p *PresentedClosed) Verify(keys jose.KeySet, open *Open) (*Closed, error) 
 	if p.token.Verify(key) != nil {
 		return nil, invalid("signature", "does not verify under the signer's key")
 	}
-	return &Closed{identity: p.identity, validity: p.span, p: *p}, nil
+	return &Closed{identity: p.identity, validity: p.span, p: *p, key: key}, nil
 }
 
 func (p *PresentedClosed) signingKey(keys jose.KeySet, open *Open) (jose.Key, error) {
@@ -209,6 +209,9 @@ func (p *PresentedClosed) signingKey(keys jose.KeySet, open *Open) (jose.Key, er
 	if !ok {
 		return jose.Key{}, invalid("kid", "not among the human's keys")
 	}
+	if !key.SignsAt(p.span.issuedAt) {
+		return jose.Key{}, invalid(claimIat, "outside the time of the human's key")
+	}
 	if key.Same(cnf) {
 		return jose.Key{}, invalid("kid", "is the agent's key")
 	}
@@ -221,8 +224,13 @@ func (p *PresentedClosed) signingKey(keys jose.KeySet, open *Open) (jose.Key, er
 type Closed struct {
 	identity
 	validity
-	p PresentedClosed
+	p   PresentedClosed
+	key jose.Key
 }
+
+// SignerKey returns the key under which the Closed was verified: the Open's cnf key, or
+// the human's.
+func (c *Closed) SignerKey() jose.Key { return c.key }
 
 // Audience returns the Principal that is to act on the Closed. An array of one is read as
 // its element; an aud that names no single Principal is returned as "", which equals no

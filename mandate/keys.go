@@ -29,5 +29,6 @@ func ParseJWKS(jwks []byte) (KeySet, error) { return jose.ParseJWKS(jwks) }
 // NewKeySet makes a set of keys.
 func NewKeySet(keys ...Key) KeySet { return jose.NewKeySet(keys...) }
 
-// NewSigner wraps a P-256 private key, in memory or elsewhere.
+// NewSigner wraps a P-256 private key. For one that a KMS or an HSM holds, package signer
+// adds time limits and a check that it signs with randomness.
 func NewSigner(key crypto.Signer) (*Signer, error) { return jose.NewSigner(key) }

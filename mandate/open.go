@@ -84,8 +84,8 @@ func (p *PresentedOpen) OpenHash() jcs.Hex256 {
 
 // Verify checks the signature under the key that keys has for the token's kid. keys must
 // be the key set to which the issuer was resolved, and nothing wider: that is what ties
-// the Open to its Principal (GC-209, GC-210, AG-02). The error is a [*Fault] of kind
-// Invalid.
+// the Open to its Principal (GC-209, GC-210, AG-02). iat must lie in the time of that key
+// (R6). The error is a [*Fault] of kind Invalid.
 func (p *PresentedOpen) Verify(keys jose.KeySet) (*Open, error) {
 	if p.token == nil {
 		return nil, invalid("token", "missing")
@@ -94,10 +94,13 @@ func (p *PresentedOpen) Verify(keys jose.KeySet) (*Open, error) {
 	if !ok {
 		return nil, invalid("kid", "not among the issuer's keys")
 	}
+	if !key.SignsAt(p.span.issuedAt) {
+		return nil, invalid(claimIat, "outside the time of the issuer's key")
+	}
 	if p.token.Verify(key) != nil {
 		return nil, invalid("signature", "does not verify under the issuer's key")
 	}
-	return &Open{identity: p.identity, validity: p.span, p: *p}, nil
+	return &Open{identity: p.identity, validity: p.span, p: *p, key: key}, nil
 }
 
 // An Open is a verified Open Mandate: its signature is by a key of the Principal that it
@@ -106,8 +109,12 @@ func (p *PresentedOpen) Verify(keys jose.KeySet) (*Open, error) {
 type Open struct {
 	identity
 	validity
-	p PresentedOpen
+	p   PresentedOpen
+	key jose.Key
 }
+
+// SignerKey returns the Principal's key under which the Open was verified.
+func (o *Open) SignerKey() jose.Key { return o.key }
 
 // Presented returns the string as it was presented at P1, over which a Closed's sd_hash
 // is taken (M5). It equals the Token unless disclosures were put in later.

@@ -37,6 +37,12 @@ type Principal struct {
 	Keys   []jose.Key // issuer keys of Opens, at most 64, no two of one name
 	Agents []Agent    // at most 512; an agent with two keys is listed twice
 	Humans []Human    // at most 512; a human with two keys is listed twice
+	// Each of these keys signs only in its own time; see [jose.Key.SignsAt].
+
+	// A domain that has published all issuer keys that are in force, and when the RA last
+	// saw that (R6). Both are zero without a proof.
+	Domain         string // see [ValidDomain]
+	DomainProvedAt time.Time
 
 	// The three values that records and cards have to agree with (C3). All are zero for a
 	// Principal without a clearance envelope, which cannot commit.
@@ -59,7 +65,8 @@ func ValidTrustBasis(s string) bool {
 }
 
 // IssuerKeys returns the keys under which the Principal's Opens verify at the given time:
-// none, if the record has lapsed or the Principal is not active.
+// none, if the record has lapsed or the Principal is not active. A key that is retired or
+// not yet in force is among them: [PresentedOpen.Verify] asks it about the Open's iat.
 func (p Principal) IssuerKeys(at time.Time) jose.KeySet {
 	if !p.current(at) {
 		return jose.KeySet{}
@@ -81,10 +88,11 @@ func (p Principal) HumanKeys(humanID string, at time.Time) jose.KeySet {
 }
 
 // HasAgent reports whether agentID is, at the given time, an agent of the Principal with
-// this key.
+// this key, and the key not retired. One that may sign only later is the agent's already:
+// an Open can be made out to it in advance.
 func (p Principal) HasAgent(agentID string, key jose.Key, at time.Time) bool {
 	return p.current(at) && slices.ContainsFunc(p.Agents, func(a Agent) bool {
-		return a.ID == agentID && a.Key.Same(key)
+		return a.ID == agentID && a.Key.Same(key) && (a.Key.NotAfter.IsZero() || at.Before(a.Key.NotAfter))
 	})
 }
 
@@ -118,7 +126,9 @@ func (p Principal) Sign(s *jose.Signer) (string, error) {
 		{Name: "humans", Value: jcs.Array(humans...)},
 		whenMember(memberAt, p.At),
 		whenMember(memberExpires, p.Expires),
+		p.validityMember(),
 	}
+	members = append(members, p.domainMembers()...)
 	if p.ClearanceIDHash != "" || p.TrustBasis != "" || p.AGCLevel != 0 {
 		members = append(members,
 			textMember("clearance_id_hash", string(p.ClearanceIDHash)),
@@ -176,6 +186,8 @@ func readPrincipal(r *jcs.Reader) Principal {
 		id, k := readHolder(r, "humans", v, ValidHumanID)
 		p.Humans = append(p.Humans, Human{ID: id, Key: k})
 	}
+	p.readValidity(r)
+	p.readDomain(r)
 	if r.OptValue("clearance_id_hash").Type() == jcs.Absent {
 		return p // then the other two are unknown members
 	}

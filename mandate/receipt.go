@@ -46,11 +46,54 @@ const (
 	Released SpendState = "released"
 )
 
+// A Half says which Closeds of a triple an RA keeps, where the two parties have an RA
+// each (R4). It is the member half of a statement, "initiator" or "responder", and absent
+// for Both.
+type Half string
+
+// Halves of a triple.
+const (
+	Both          Half = ""
+	InitiatorHalf Half = "initiator"
+	ResponderHalf Half = "responder"
+)
+
+// Other is the half that another RA keeps: none for Both.
+func (h Half) Other() (Half, bool) {
+	switch h {
+	case InitiatorHalf:
+		return ResponderHalf, true
+	case ResponderHalf:
+		return InitiatorHalf, true
+	}
+	return Both, false
+}
+
+// member leaves Both out: a statement about both reads as it always did.
+func (h Half) member() jcs.Member {
+	if h == Both {
+		return jcs.Member{Name: memberHalf}
+	}
+	return textMember(memberHalf, string(h))
+}
+
+const memberHalf = "half"
+
+func readHalf(r *jcs.Reader) Half {
+	s, given := r.OptText(memberHalf)
+	if h := Half(s); !given || h == InitiatorHalf || h == ResponderHalf {
+		return h
+	}
+	r.Fail(memberHalf, ruleValue)
+	return Both
+}
+
 // A SpendReceipt is the RA's answer to hold, confirm and release: the state of the row for
 // this triple and this effector (R3). A receipt with state Spent is what an anchor and a
-// publication rest on.
+// publication rest on; one with a Half speaks of that Closed alone.
 type SpendReceipt struct {
 	Triple
+	Half     Half
 	Effector string // the Principal whose effector holds
 	State    SpendState
 	At       time.Time // whole seconds, on the RA's clock
@@ -60,6 +103,7 @@ type SpendReceipt struct {
 // a field is not what [ParseSpendReceipt] would accept.
 func (p SpendReceipt) Sign(s *jose.Signer) (string, error) {
 	payload := jcs.Object(append(p.Triple.members(),
+		p.Half.member(),
 		textMember("effector", p.Effector),
 		textMember("state", string(p.State)),
 		whenMember(memberAt, p.At))...)
@@ -75,6 +119,7 @@ func ParseSpendReceipt(token string, keys jose.KeySet) (SpendReceipt, error) {
 func readReceipt(r *jcs.Reader) SpendReceipt {
 	return SpendReceipt{
 		Triple:   readTriple(r),
+		Half:     readHalf(r),
 		Effector: readWord(r, "effector", ValidPrincipalID),
 		State: SpendState(readWord(r, "state", func(s string) bool {
 			return s == string(Held) || s == string(Spent) || s == string(Released)
@@ -85,9 +130,11 @@ func readReceipt(r *jcs.Reader) SpendReceipt {
 
 // A FinalRefusal is the RA's signed word that no later call about the triple can succeed
 // (R3): revoked, released, expired on its clock, or spent under another triple. It is also
-// where a refusal's flags come from.
+// where a refusal's flags come from. With a Half, the RA does not know the other Closed:
+// of it, its flag says nothing and is false.
 type FinalRefusal struct {
 	Triple
+	Half           Half
 	Name           string // a name of §3.7.4, for example MANDATE_REVOKED
 	InitiatorSpent bool
 	ResponderSpent bool
@@ -98,6 +145,7 @@ type FinalRefusal struct {
 // a field is not what [ParseFinalRefusal] would accept.
 func (f FinalRefusal) Sign(s *jose.Signer) (string, error) {
 	payload := jcs.Object(append(f.Triple.members(),
+		f.Half.member(),
 		textMember("name", f.Name),
 		jcs.Member{Name: "initiator_spent", Value: jcs.Bool(f.InitiatorSpent)},
 		jcs.Member{Name: "responder_spent", Value: jcs.Bool(f.ResponderSpent)},
@@ -114,6 +162,7 @@ func ParseFinalRefusal(token string, keys jose.KeySet) (FinalRefusal, error) {
 func readRefusal(r *jcs.Reader) FinalRefusal {
 	return FinalRefusal{
 		Triple:         readTriple(r),
+		Half:           readHalf(r),
 		Name:           readWord(r, "name", validRefusalName),
 		InitiatorSpent: r.Bool("initiator_spent"),
 		ResponderSpent: r.Bool("responder_spent"),

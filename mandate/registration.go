@@ -33,6 +33,10 @@ type Registration struct {
 	ChainID           jcs.Hex256 // of the pair of agents
 	CrossingID        string     // lower-case UUID
 
+	// StatusList is where an Open's bit stands in the RA's status list (R5). It is zero for
+	// a Closed, and for an Open of an RA that serves no list.
+	StatusList StatusReference
+
 	At time.Time // whole seconds, on the RA's clock
 }
 
@@ -57,6 +61,9 @@ func (g Registration) Sign(s *jose.Signer) (string, error) {
 			members = append(members, m)
 		}
 	}
+	if g.StatusList != (StatusReference{}) {
+		members = append(members, jcs.Member{Name: memberStatus, Value: g.StatusList.claim()})
+	}
 	return signStatement(s, typRegistration, jcs.Object(members...), readRegistration)
 }
 
@@ -78,6 +85,7 @@ func readRegistration(r *jcs.Reader) Registration {
 	}
 	switch g.Variant {
 	case VariantOpen:
+		g.StatusList = readReference(r)
 	case VariantClosed:
 		g.CounterpartyAgent = readWord(r, "counterparty_agent", ValidAgentID)
 		g.ChainID = readHex(r, "chain_id")

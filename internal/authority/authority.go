@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,20 +23,28 @@ type Config struct {
 	// https, a host, and a path that ends with "/".
 	BaseURL   string
 	RateLimit Rate
-	Now       func() time.Time // nil: time.Now
-	Log       *slog.Logger     // refused publications, without names; nil: nothing is logged
+	// Registries are the RAs that can be asked about mandates, read for each question; nil:
+	// none can.
+	Registries func(context.Context) ([]Registrar, error)
+	Now        func() time.Time // nil: time.Now
+	Log        *slog.Logger     // refused publications, without names; nil: nothing is logged
+	Observer   Observer         // nil: nobody is told
 }
 
 // An Authority is one Verification Authority. All methods may be called concurrently.
 type Authority struct {
-	store   Store
-	signer  *jose.Signer
-	name    string
-	baseURL string
-	unknown []byte // the one verdict for everything that does not resolve
-	limiter limiter
-	now     func() time.Time
-	log     *slog.Logger
+	store    Store
+	signer   *jose.Signer
+	name     string
+	baseURL  string
+	unknown  []byte // the one verdict for everything that does not resolve
+	limiter  limiter
+	now      func() time.Time
+	log      *slog.Logger
+	observer Observer
+
+	registrars func(context.Context) ([]Registrar, error)
+	standings  standings
 }
 
 // New checks cfg and returns an Authority.
@@ -60,10 +69,13 @@ func New(cfg Config) (*Authority, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Observer == nil {
+		cfg.Observer = silent{}
+	}
 	return &Authority{
 		store: cfg.Store, signer: cfg.Signer, name: cfg.Name, baseURL: cfg.BaseURL,
 		unknown: unknownVerdict(cfg.Name), limiter: limiter{buckets: limit.New(cfg.RateLimit)},
-		now: cfg.Now, log: cfg.Log,
+		now: cfg.Now, log: cfg.Log, observer: cfg.Observer, registrars: cfg.Registries,
 	}, nil
 }
 

@@ -13,7 +13,8 @@
 //	                      at /responder_agent both agents are one; at /signature it is not the
 //	                      publisher's signature over this projection; at /receipts/0 it is no spent
 //	                      receipt of this crossing under a pinned RA; at /receipts the responder
-//	                      brings none, or two for different mandates
+//	                      brings none, or two for different mandates, or what it brings is not
+//	                      both mandates' by the RAs of their parties
 //	ROLE_MISMATCH         a receipt names another effector than the responder, or names the
 //	                      initiator, or one principal plays both roles
 //	predecessor_missing   the responder's projection, or the publisher's position before this
@@ -38,8 +39,17 @@
 // projection_jws, all equal on every replica, and evidence, which holds all that moves.
 // It is always the responder's projection; the initiator's is there for its chain.
 //
-// Pinned Registration Authorities are trusted alike: one that signs a false spent receipt
-// can make its own principal seem a responder. The authority cannot see mandates.
+// # Mandates
+//
+// [Authority.Status] passes on what a pinned Registration Authority says and signs about a
+// mandate, by open_mandate_hash (R5). Of its own it only says that none could be asked:
+// registry_unreachable.
+//
+// Pinned Registration Authorities are trusted alike, but for those that a counterparty has
+// brought to the RA over the same store: each of them speaks for the principal that it came
+// with, grants nobody else, and is never believed about both mandates. Any other that signs a
+// false spent receipt can make its own principal seem a responder. The authority cannot see
+// mandates.
 //
 // Room: roles. A clock, a signer and a Store; no network, no SQL, no HTTP.
 package authority

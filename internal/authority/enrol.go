@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/bindery/bindery/api"
@@ -74,7 +75,8 @@ func (a *Authority) EnrolRegistry(ctx context.Context, req api.EnrolRegistry) (a
 
 // AddPublisher admits the bearer of credential as publisher of the principal that a
 // pinned RA's grant names. A grant that does not verify, or is for another credential,
-// is CodeUnauthenticated: the two look alike. A credential or a principal that stands
+// is CodeUnauthenticated: the two look alike, and so does one of a counterparty's RA for
+// another principal than its own. A credential or a principal that stands
 // for something else already is CodeConflict. The same grant again changes nothing.
 func (a *Authority) AddPublisher(ctx context.Context, credential, grant string) error {
 	registries, err := a.store.Registries(ctx)
@@ -83,6 +85,13 @@ func (a *Authority) AddPublisher(ctx context.Context, credential, grant string) 
 	}
 	g, registry, ok := openGrant(grant, registries)
 	if !ok || api.CredentialHash(credential) != g.CredentialHash {
+		return &api.Error{Code: api.CodeUnauthenticated}
+	}
+	bound, err := a.store.SpeaksFor(ctx, registry.ID)
+	switch {
+	case err != nil:
+		return undecided("reading the registries", err)
+	case len(bound) > 0 && !slices.Contains(bound, g.PrincipalID):
 		return &api.Error{Code: api.CodeUnauthenticated}
 	}
 	g.Key.Kid = ""

@@ -2,7 +2,6 @@ package authority_test
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
@@ -40,6 +40,7 @@ type party struct {
 type world struct {
 	t         testing.TB
 	path      string
+	db        *sqlstore.DB
 	store     *sqlstore.Authority
 	va        *authority.Authority
 	vaSigner  *jose.Signer
@@ -67,13 +68,13 @@ func newSigner(t testing.TB) *jose.Signer {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "va.db"), vaSigner: newSigner(t), ra: newSigner(t), at: start}
+	w := &world{t: t, path: sqlitetest.Path(t), vaSigner: newSigner(t), ra: newSigner(t), at: start}
 	db, err := sqlite.Open(t.Context(), w.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	w.store = db.Authority()
+	w.db, w.store = db, db.Authority()
 	w.cfg = authority.Config{Store: w.store, Signer: w.vaSigner, Name: "VA-001", BaseURL: baseURL, Now: w.now}
 	if w.va, err = authority.New(w.cfg); err != nil {
 		t.Fatal(err)

@@ -28,5 +28,6 @@ func (a *Authority) Admit(remote string) error {
 	if a.limiter.buckets.Admit(remote, now) {
 		return nil
 	}
+	a.observer.Limited()
 	return &api.Error{Code: string(crossing.RateLimited)}
 }

@@ -23,6 +23,7 @@ const maxSignature = 8 << 10
 // decided nothing and are tried again with the same bytes.
 func (a *Authority) Publish(ctx context.Context, credential string, body []byte) (answer []byte, err error) {
 	answer, err = a.publish(ctx, credential, body)
+	a.published(err)
 	if refusal, ok := errors.AsType[*api.Error](err); ok {
 		a.log.InfoContext(ctx, "publication refused", "code", refusal.Code, "pointer", refusal.Pointer)
 	}
@@ -78,7 +79,11 @@ func (a *Authority) check(ctx context.Context, publisher Publisher, p api.Public
 	if err != nil {
 		return undecided("reading the registries", err)
 	}
-	return checkReceipts(publisher, p, jose.NewKeySet(registries...))
+	pinned := jose.NewKeySet(registries...)
+	if err := checkReceipts(publisher, p, pinned); err != nil {
+		return err
+	}
+	return a.checkWhole(ctx, publisher, p, pinned)
 }
 
 func signedBy(key jose.Key, p api.Publication) bool {
@@ -89,7 +94,8 @@ func signedBy(key jose.Key, p api.Publication) bool {
 
 // checkReceipts requires every receipt to be a pinned RA's word that these mandates are
 // spent in this crossing, and its effector to be the responder (design R3): the
-// publisher, or for an initiator somebody else.
+// publisher, or for an initiator somebody else. Together they cover both mandates: one
+// receipt about both, or one of each of two RAs about the half that it keeps (design R4).
 func checkReceipts(publisher Publisher, p api.Publication, registries jose.KeySet) error {
 	if p.Role == crossing.Responder && len(p.Receipts) == 0 {
 		return fault("/receipts")
@@ -107,6 +113,9 @@ func checkReceipts(publisher Publisher, p api.Publication, registries jose.KeySe
 		if (receipt.Effector == publisher.PrincipalID) != (p.Role == crossing.Responder) {
 			return &api.Error{Code: string(crossing.RoleMismatch)}
 		}
+	}
+	if !covered(publisher, p, registries) {
+		return fault("/receipts")
 	}
 	return nil
 }
@@ -150,6 +159,13 @@ func (a *Authority) agrees(ctx context.Context, publisher Publisher, p api.Publi
 	if b.Seal != c.Seal || b.SealID != c.SealID || !b.SealedAt.Equal(c.SealedAt) ||
 		theirs.InitiatorAgent != ours.InitiatorAgent || theirs.ResponderAgent != ours.ResponderAgent {
 		return a.conflict(ctx, publisher, p)
+	}
+	registries, err := a.store.Registries(ctx)
+	switch {
+	case err != nil:
+		return undecided("reading the registries", err)
+	case !vouched(publisher, theirs, jose.NewKeySet(registries...)):
+		return &api.Error{Code: string(crossing.RoleMismatch)}
 	}
 	return nil
 }

@@ -94,6 +94,10 @@ type Members interface {
 	PinRegistry(ctx context.Context, key jose.Key, at time.Time) error
 	// Registries returns the pinned keys.
 	Registries(ctx context.Context) ([]jose.Key, error)
+	// SpeaksFor returns the principals that a key's organisation has brought it for, when it
+	// was brought as the RA of a counterparty: it speaks for them alone. None: it speaks for
+	// whomever it registers.
+	SpeaksFor(ctx context.Context, registryKey string) (principals []string, err error)
 	// AddPublisher stores p. The same credential, principal and key again change nothing.
 	// The credential with another principal or key is ErrTaken, and so is a principal that
 	// another registry has granted a publisher for.

@@ -15,10 +15,12 @@ import (
 // error that is no [*api.Error] has decided nothing.
 func (a *Authority) Verify(ctx context.Context, req api.VerifyRequest) (result []byte, err error) {
 	if req.SealID != "" && req.CrossingID != "" {
+		a.observer.Verified(verdictRefused)
 		return nil, &api.Error{Code: string(crossing.VerifyParams)}
 	}
 	seal, err := sealOf(req.Record)
 	if err != nil {
+		a.observer.Verified(verdictRefused)
 		return nil, err
 	}
 	if req.CrossingID != "" {
@@ -85,6 +87,7 @@ func (a *Authority) verdict(ctx context.Context, id identifier, seal jcs.Hex256)
 	row, err := a.lookup(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
+		a.observer.Verified(verdictUnknown)
 		return a.unknown, nil
 	case err != nil:
 		return nil, undecided("resolving", err)
@@ -93,6 +96,7 @@ func (a *Authority) verdict(ctx context.Context, id identifier, seal jcs.Hex256)
 	if err != nil {
 		return nil, undecided("resolving", err)
 	}
+	a.verified(checks)
 	return a.answer(row, checks)
 }
 

@@ -5,7 +5,10 @@
 // crash between any two messages. crossing:seal walks one path and there is no other
 // to a commitment (GC-018): look up the crossing_id, [crossing.Clear] the record, open
 // an attempt, hold both Closeds at the Registration Authority, and commit: spend
-// receipt, anchor, seal, stored answer and outbox row in one transaction. Success is
+// receipt, anchor, seal, stored answer and outbox row in one transaction. Where the RA
+// shares this party's store, that transaction spends the Closeds as well; else the RA's
+// confirm comes before it and is the instant of commitment. Two organisations with an RA
+// each are held at both, and confirmed at the initiator's first (design R4). Success is
 // reported once the Verification Authority has acknowledged the projection (design C7);
 // until then the answer is SEAL_PENDING and the state sealing.
 //
@@ -44,6 +47,9 @@ const (
 	PointBeforeAttempt     = "before-attempt"
 	PointAfterAttempt      = "after-attempt"
 	PointAfterHold         = "after-hold"
+	PointAfterFirstConfirm = "after-first-confirm" // two RAs: the instant of commitment has passed
+	PointAfterConfirm      = "after-confirm"       // an RA elsewhere
+	PointBeforeCommit      = "before-commit"
 	PointAfterSeal         = "after-seal"
 	PointBeforeReply       = "before-reply"
 	PointAfterP2           = "after-p2"
@@ -65,8 +71,8 @@ type Resolver interface {
 	Principal(ctx context.Context, principalID string) (*mandate.Principal, error)
 }
 
-// A Spender is the Registration Authority of both Closeds, seen with this party's
-// effector credential (design R3). nil in a party that only initiates.
+// A Spender is the Registration Authority of both Closeds in this party's own store, seen
+// with its effector credential (design R3): its hold row and the seal are one transaction.
 type Spender interface {
 	// Hold consumes both Closeds by possession of their exact bytes; idempotent on
 	// the triple. A refusal is *api.Error with a name of §3.7.4; any other error
@@ -105,8 +111,14 @@ type Config struct {
 	Acts      commitment.Profile
 	RAKeys    jose.KeySet // pinned; verify the registration receipts of P3
 	Registrar Registrar
-	Resolver  Resolver
-	Spender   Spender // nil: this party cannot respond
+	Resolver  Resolver // of this party's own RA
+	// Spender is this party's RA where it shares the Store; nil: it does not.
+	Spender Spender
+	// Effector is this party's RA wherever it is. It may be nil where there is a Spender and
+	// no Peers; without either, this party cannot respond.
+	Effector Effector
+	// Peers are the RAs of organisations that have their own; nil: one RA serves all.
+	Peers     Peers
 	Publisher Publisher
 	Verifier  Verifier
 	VerifyURL func(sealID string) string // of the pinned Verification Authority
@@ -124,6 +136,9 @@ type Config struct {
 type Centre struct {
 	cfg Config
 
+	resumed chan struct{} // one place for each attempt that sweeps are at
+	turn    int           // whose turn it is; Run's alone
+
 	mu      sync.Mutex // guards what follows
 	flights map[string]*flight
 	failed  map[string]bool // crossings whose last attempt could not be written (F6)
@@ -137,6 +152,8 @@ func New(cfg Config) (*Centre, error) {
 		return nil, errors.New("centre: a required part of the configuration is missing")
 	case cfg.Self.Agent == nil || cfg.Self.Publisher == nil || cfg.Self.PrincipalID == "" || cfg.Self.AgentID == "":
 		return nil, errors.New("centre: the configuration names no principal, agent or key")
+	case cfg.Spender != nil && cfg.Effector == nil && cfg.Peers != nil:
+		return nil, errors.New("centre: halves of two registries, and no effector")
 	}
 	if cfg.ClosedLifetime == 0 {
 		cfg.ClosedLifetime = 10 * time.Minute
@@ -156,7 +173,7 @@ func New(cfg Config) (*Centre, error) {
 	if cfg.Hook == nil {
 		cfg.Hook = func(string) {}
 	}
-	return &Centre{cfg: cfg, flights: map[string]*flight{}, failed: map[string]bool{}}, nil
+	return &Centre{cfg: cfg, resumed: make(chan struct{}, maxResumed), flights: map[string]*flight{}, failed: map[string]bool{}}, nil
 }
 
 func (c *Centre) now() time.Time { return c.cfg.Now() }
@@ -165,4 +182,4 @@ func (c *Centre) now() time.Time { return c.cfg.Now() }
 func (c *Centre) second() time.Time { return c.cfg.Now().UTC().Truncate(time.Second) }
 
 // Responds reports whether this party can seal.
-func (c *Centre) Responds() bool { return c.cfg.Spender != nil }
+func (c *Centre) Responds() bool { return c.cfg.Spender != nil || c.cfg.Effector != nil }

@@ -106,7 +106,7 @@ func (r *run) verified(ctx context.Context, open, closed string, p crossing.Prof
 	if err != nil {
 		return nil, err
 	}
-	issuer, err := r.c.cfg.Resolver.Principal(ctx, p.PrincipalID)
+	issuer, err := r.c.principal(ctx, p.PrincipalID)
 	switch {
 	case errors.Is(err, &api.Error{Code: api.CodeNotFound}):
 		return nil, crossing.RefuseAt(crossing.MandateInvalid, "§4.1.5 iss")

@@ -14,6 +14,7 @@ import (
 //
 // covers GC-101
 func TestRevokedGrant(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	i.Grant(i.Store, commitment.Amount{Class: commitment.Irreversible, Magnitude: 20})

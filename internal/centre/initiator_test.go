@@ -55,6 +55,7 @@ func resume(t *testing.T, i *wiretest.Initiator, id string) []byte {
 
 // covers GC-244, GC-310
 func TestInitiator(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	for n := range 3 {
@@ -95,6 +96,7 @@ func TestInitiator(t *testing.T) {
 //
 // covers GC-311
 func TestBentAnswers(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	bent := func(answer []byte) func(int, []byte, error) ([]byte, error) {
@@ -143,6 +145,7 @@ func TestBentAnswers(t *testing.T) {
 // TestGarbage: an answer that nobody can read, to a seal that was refused, is no refusal
 // that the initiator may believe.
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	w, _, ra := world(t, 0)
 	i := w.Initiator("acme", nil)
 	ra.hold.Store(lost)
@@ -163,6 +166,7 @@ func TestGarbage(t *testing.T) {
 //
 // covers GC-311
 func TestNoOutcome(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -186,6 +190,7 @@ func TestNoOutcome(t *testing.T) {
 
 // TestClockRefusal: refused for its time, the record is built again with the same Closeds.
 func TestClockRefusal(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	p := &peer{}
@@ -209,6 +214,7 @@ func TestClockRefusal(t *testing.T) {
 
 // TestPeerRefuses: what the responder refuses ends the crossing on both sides.
 func TestPeerRefuses(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	p := &peer{}

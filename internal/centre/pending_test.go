@@ -19,6 +19,7 @@ const short = 60 * time.Millisecond
 //
 // covers GC-014, GC-265, GC-312, GC-313
 func TestUnacknowledged(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mode int32
 		ack  time.Duration
@@ -59,6 +60,7 @@ func TestUnacknowledged(t *testing.T) {
 // TestLostAcknowledgement: the authority serves the projection, its answer was lost, and
 // the same body is acknowledged again.
 func TestLostAcknowledgement(t *testing.T) {
+	t.Parallel()
 	w, p, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	p.mode.Store(kept)
@@ -74,6 +76,7 @@ func TestLostAcknowledgement(t *testing.T) {
 //
 // covers GC-359
 func TestSweepPublishes(t *testing.T) {
+	t.Parallel()
 	w, p, _ := world(t, 0)
 	from := w.Party("acme")
 	p.mode.Store(lost)
@@ -105,6 +108,7 @@ func TestSweepPublishes(t *testing.T) {
 
 // TestLaterFirst: asked for the third of a chain, the centre sends what stands before it.
 func TestLaterFirst(t *testing.T) {
+	t.Parallel()
 	w, p, _ := world(t, 0)
 	from := w.Party("acme")
 	p.mode.Store(lost)
@@ -125,6 +129,7 @@ func TestLaterFirst(t *testing.T) {
 //
 // covers GC-359
 func TestOpenAttempt(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		hold, confirmation int32
 		ack                time.Duration
@@ -159,6 +164,7 @@ func TestOpenAttempt(t *testing.T) {
 // TestOpenAttemptBlocks: while one record's attempt is open, every record of the crossing
 // gets SEAL_PENDING, also after the mandates have expired (design C5).
 func TestOpenAttemptBlocks(t *testing.T) {
+	t.Parallel()
 	w, _, ra := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	ra.hold.Store(lost)
@@ -186,6 +192,7 @@ func TestOpenAttemptBlocks(t *testing.T) {
 //
 // covers GC-101, GC-121
 func TestHoldRefused(t *testing.T) {
+	t.Parallel()
 	t.Run("revoked before", func(t *testing.T) {
 		w, _, ra := world(t, 0)
 		s := w.Script(w.Party("acme")).Through(wiretest.P3)
@@ -228,6 +235,7 @@ func TestHoldRefused(t *testing.T) {
 // TestOtherRecordWaits: a record that comes while another's attempt is under way is not
 // answered with that one's seal.
 func TestOtherRecordWaits(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	other := *s
@@ -260,6 +268,7 @@ func TestOtherRecordWaits(t *testing.T) {
 //
 // covers GC-114, GC-313
 func TestTwoRecords(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	other := *s

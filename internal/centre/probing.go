@@ -21,7 +21,7 @@ const probedPath = "§5.7 F2"
 // probing refuses a counterparty that has had its probes. If that cannot be looked up,
 // the check has failed.
 func (c *Centre) probing(ctx context.Context, principalID string) *crossing.Refusal {
-	n, err := c.cfg.Store.CountRefusals(ctx, principalID, crossing.MagnitudeExhausted, probedPath, c.now().Add(-probesWithin))
+	n, err := c.cfg.Store.CountRefusals(ctx, principalID, crossing.MagnitudeExhausted, c.now().Add(-probesWithin), probedPath, ReleasedPath)
 	if err != nil {
 		c.cfg.Log.Error("the refusals cannot be counted", "reason", err.Error())
 		return crossing.RefuseAt(crossing.MagnitudeExhausted, probedPath)

@@ -96,6 +96,27 @@ func (c *Centre) Run(ctx context.Context, interval time.Duration) error {
 	}
 }
 
+// maxResumed bounds the attempts that sweeps bring to their end at a time.
+const maxResumed = 128
+
+// resume takes on open attempts, from where the last sweep has stopped: a registry that does
+// not answer leaves as many as were begun, and they are neither to be asked for all at once
+// nor to stand before those of another.
+func (c *Centre) resume(attempts []*Attempt) {
+	for range attempts {
+		select {
+		case c.resumed <- struct{}{}:
+		default:
+			return
+		}
+		a := attempts[c.turn%len(attempts)]
+		c.turn++
+		if _, started := c.launch(a, func() { <-c.resumed }); !started {
+			<-c.resumed
+		}
+	}
+}
+
 func (c *Centre) sweep(ctx context.Context) {
 	c.recordLate(ctx)
 	if c.Responds() {
@@ -103,9 +124,7 @@ func (c *Centre) sweep(ctx context.Context) {
 		if err != nil {
 			c.cfg.Log.Error("open attempts cannot be read", "reason", err.Error())
 		}
-		for _, a := range attempts {
-			c.fly(a)
-		}
+		c.resume(attempts)
 	}
 	if err := c.deliverAll(ctx); err != nil && ctx.Err() == nil {
 		c.cfg.Log.Warn("a publication waits", "reason", reason(err))

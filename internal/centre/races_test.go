@@ -88,6 +88,7 @@ func gatedWorld(t *testing.T) (*wiretest.World, *gated) {
 // TestSpenderGone: a responder that has lost its RA interface still gives what it has
 // stored, and says of an open attempt that it will be answered later.
 func TestSpenderGone(t *testing.T) {
+	t.Parallel()
 	w, _, ra := world(t, 0)
 	p := w.Party("acme")
 	sealed, open, fresh := w.Script(p).Through(wiretest.P3), w.Script(p).Through(wiretest.P3), w.Script(p).Through(wiretest.P3)
@@ -117,6 +118,7 @@ func TestSpenderGone(t *testing.T) {
 // TestLatePureRefusal: a duplicate that was read before the attempt was opened, and is
 // judged when its clock window has passed, does not close the attempt under the seal.
 func TestLatePureRefusal(t *testing.T) {
+	t.Parallel()
 	w, g := gatedWorld(t)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	body := s.SealBody()
@@ -157,6 +159,7 @@ func TestLatePureRefusal(t *testing.T) {
 // on its way. Either the old record's attempt is first, and the id stays, or the id is
 // freed, and the old record never spends the new session's Closed.
 func TestFreedWhileSealing(t *testing.T) {
+	t.Parallel()
 	t.Run("freed first", func(t *testing.T) {
 		w, d := fullWorld(t)
 		p := w.Party("acme")
@@ -222,6 +225,7 @@ func TestFreedWhileSealing(t *testing.T) {
 // TestOtherSession: an attempt whose session has another Closed than its record names
 // spends nothing.
 func TestOtherSession(t *testing.T) {
+	t.Parallel()
 	g, ra := &gated{}, &spender{}
 	w := wiretest.New(t, wiretest.Config{
 		Store:   g.wrap,
@@ -245,6 +249,7 @@ func TestOtherSession(t *testing.T) {
 
 // TestSuspendedMeanwhile: what the RA refuses for a while is no end of an open attempt.
 func TestSuspendedMeanwhile(t *testing.T) {
+	t.Parallel()
 	w, _, ra := world(t, 0)
 	p := w.Party("acme")
 	s := w.Script(p).Through(wiretest.P3)
@@ -264,6 +269,7 @@ func TestSuspendedMeanwhile(t *testing.T) {
 // TestFlightsApart: a record whose attempt is opened while the flight of a refused one has
 // not landed yet is brought to its own end.
 func TestFlightsApart(t *testing.T) {
+	t.Parallel()
 	w, g := gatedWorld(t)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	other := *s
@@ -299,6 +305,7 @@ func TestFlightsApart(t *testing.T) {
 // TestProbesOfOldSessions: sessions begun before the third probe get the constant refusal
 // too, for every amount.
 func TestProbesOfOldSessions(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{{Class: commitment.Irreversible, Magnitude: 100}}})
 	p := w.Party("acme")
 	var all []*wiretest.Script
@@ -321,6 +328,7 @@ func TestProbesOfOldSessions(t *testing.T) {
 // TestRestartedAfterFailure: the new task of a crossing_id does not show that the old one
 // has failed.
 func TestRestartedAfterFailure(t *testing.T) {
+	t.Parallel()
 	w, d := fullWorld(t)
 	p := w.Party("acme")
 	s := w.Script(p).Through(wiretest.P3)

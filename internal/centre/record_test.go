@@ -18,6 +18,7 @@ import (
 //
 // covers GC-031, GC-056, GC-269
 func TestSealBeforeP3(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	from := w.Party("acme")
 	// A whole crossing lends the responder's half of the record.
@@ -45,6 +46,7 @@ func TestSealBeforeP3(t *testing.T) {
 // TestClockWindow: sealed_at counts within 300 s of the responder's clock (AG-31). A record
 // outside is refused for good; the same Closeds may be sealed in a new one (design C5).
 func TestClockWindow(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		drift time.Duration // of the initiator's sealed_at
 		ok    bool
@@ -94,6 +96,7 @@ func TestClockWindow(t *testing.T) {
 
 // TestRefusalsAreFinalPerRecord: another record of the same crossing and Closeds may pass.
 func TestRefusalsAreFinalPerRecord(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	s.Edit.Record = func(record wiretest.Doc) { record["agreement_hash"] = wiretest.Hash("other terms") }
@@ -115,6 +118,7 @@ func TestRefusalsAreFinalPerRecord(t *testing.T) {
 //
 // covers GC-100, GC-295
 func TestNonceReplay(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme"))
 	s.Disclose = true
@@ -142,6 +146,7 @@ func TestNonceReplay(t *testing.T) {
 //
 // covers GC-193, GC-303
 func TestCommitWritesNoMandate(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	var held storetest.Rows
@@ -171,6 +176,7 @@ func TestCommitWritesNoMandate(t *testing.T) {
 //
 // covers GC-138, GC-241, GC-257
 func TestChains(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	a, b := w.Party("acme"), w.Party("initech")
 	for _, from := range []*wiretest.Party{a, b, a, a, b} {
@@ -197,6 +203,7 @@ func TestChains(t *testing.T) {
 
 // TestFinancial: an amount of money is sealed with its currency, and with no other.
 func TestFinancial(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{{Class: commitment.Financial, Magnitude: 500, Currency: "EUR"}}})
 	from := w.Party("acme")
 	money := func(cur commitment.Currency) *wiretest.Script {
@@ -219,6 +226,7 @@ func TestFinancial(t *testing.T) {
 
 // TestHumanCloses: a registered human may sign the Closed (T2).
 func TestHumanCloses(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	s := w.Script(w.Party("acme"))
 	s.Closer = s.From.Human
@@ -237,6 +245,7 @@ func TestHumanCloses(t *testing.T) {
 //
 // covers GC-061, GC-113, GC-258
 func TestAnchorIntent(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	from, other := w.Party("acme"), w.Party("initech")
 	wantSealed(t, w.Script(from).Through(wiretest.P3).Seal())

@@ -114,7 +114,7 @@ func (c *Centre) screening(ctx context.Context, m *crossing.P1, class commitment
 // resolve finds the RA's record; nil when there is none, and then the check that needs
 // it has failed (GC-304).
 func (c *Centre) resolve(ctx context.Context, principalID string) *mandate.Principal {
-	p, err := c.cfg.Resolver.Principal(ctx, principalID)
+	p, err := c.principal(ctx, principalID)
 	if err != nil {
 		c.cfg.Log.Info("a principal does not resolve", "principal", principalID, "reason", err.Error())
 		return nil
@@ -243,7 +243,7 @@ func (c *Centre) acceptClosed(ctx context.Context, x *Crossing, m *crossing.P3) 
 func (c *Centre) peerSide(ctx context.Context, x *Crossing) crossing.Side {
 	return crossing.Side{
 		Profile: x.Peer, Open: x.PeerOpen, Disclosures: x.PeerDisclosures, Closed: x.PeerClosed,
-		Issuer: c.resolve(ctx, x.Peer.PrincipalID), Registered: c.registered(x.PeerReceipt, x.PeerClosed, x.Own.AgentID),
+		Issuer: c.resolve(ctx, x.Peer.PrincipalID), Registered: c.registered(ctx, x.Peer, x.PeerReceipt, x.PeerClosed, x.Own.AgentID),
 	}
 }
 
@@ -256,10 +256,14 @@ func unregistered(s crossing.Side) *crossing.Refusal {
 	return crossing.RefuseAt(crossing.MandateInvalid, "§4.1.3 M-4a receipt")
 }
 
-// registered verifies a registration receipt for exactly this Closed under a pinned RA
-// key, drawn for this counterparty (design M5, S3).
-func (c *Centre) registered(receipt, closed, counterparty string) bool {
-	r, err := mandate.ParseRegistration(receipt, c.cfg.RAKeys)
+// registered verifies a registration receipt for exactly this Closed under the pinned key of
+// the RA that speaks for its Principal, drawn for this counterparty (design M5, S3).
+func (c *Centre) registered(ctx context.Context, of crossing.Profile, receipt, closed, counterparty string) bool {
+	keys, err := c.raKeys(ctx, of.PrincipalID)
+	if err != nil {
+		return false
+	}
+	r, err := mandate.ParseRegistration(receipt, keys)
 	return err == nil && r.Variant == mandate.VariantClosed && r.TokenHash == jcs.HexOf([]byte(closed)) && r.CounterpartyAgent == counterparty
 }
 

@@ -111,7 +111,7 @@ func (c *Centre) clear(ctx context.Context, x *Crossing, p *crossing.SealParams)
 	}
 	peer := c.peerSide(ctx, x)
 	peer.Closed = p.ClosedMandate
-	peer.Registered = c.registered(x.PeerReceipt, p.ClosedMandate, x.Own.AgentID)
+	peer.Registered = c.registered(ctx, x.Peer, x.PeerReceipt, p.ClosedMandate, x.Own.AgentID)
 	cleared, refusal := crossing.Clear(crossing.Evidence{
 		At: c.now(), Acts: c.cfg.Acts, Params: p, Initiator: peer, Responder: c.ownSide(ctx, x),
 		CrossingID: x.CrossingID, AgreementHash: terms.Hash(), TaskID: x.TaskID, ContextID: x.ContextID, Used: used,
@@ -126,7 +126,7 @@ func (c *Centre) clear(ctx context.Context, x *Crossing, p *crossing.SealParams)
 func (c *Centre) ownSide(ctx context.Context, x *Crossing) crossing.Side {
 	return crossing.Side{
 		Profile: x.Own, Open: x.OwnOpen, Closed: x.OwnClosed, Issuer: c.resolve(ctx, x.Own.PrincipalID),
-		Registered: c.registered(x.OwnReceipt, x.OwnClosed, x.Peer.AgentID),
+		Registered: c.registered(ctx, x.Own, x.OwnReceipt, x.OwnClosed, x.Peer.AgentID),
 	}
 }
 
@@ -228,15 +228,22 @@ func (c *Centre) join(ctx context.Context, a *Attempt, jointSeal jcs.Hex256) ([]
 // fly starts the attempt's flight or finds the one under way. It is not bound to the
 // caller: an initiator that leaves does not undo what was begun (R4).
 func (c *Centre) fly(a *Attempt) *flight {
+	f, _ := c.launch(a, func() {})
+	return f
+}
+
+// launch is fly, and calls ended after a flight that it has started.
+func (c *Centre) launch(a *Attempt, ended func()) (f *flight, started bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := a.CrossingID + " " + string(a.JointSeal)
 	if f, ok := c.flights[key]; ok {
-		return f
+		return f, false
 	}
-	f := &flight{done: make(chan struct{})}
+	f = &flight{done: make(chan struct{})}
 	c.flights[key] = f
 	go func() {
+		defer ended()
 		ctx, cancel := context.WithTimeout(context.Background(), 6*c.cfg.AckTimeout)
 		defer cancel()
 		f.seal, f.refusal = c.finish(ctx, a)
@@ -245,7 +252,7 @@ func (c *Centre) fly(a *Attempt) *flight {
 		c.mu.Unlock()
 		close(f.done)
 	}()
-	return f
+	return f, true
 }
 
 // finish holds, commits, and publishes. It is repeated, also after a restart and
@@ -263,6 +270,13 @@ func (c *Centre) finish(ctx context.Context, a *Attempt) (*Seal, *crossing.Refus
 	if jcs.HexOf([]byte(x.OwnClosed)) != t.ResponderToken {
 		return nil, c.pending("its own session", a.CrossingID, nil) // never spend what the record does not name
 	}
+	peer, err := c.peer(ctx, x.Peer.PrincipalID)
+	switch {
+	case err != nil:
+		return nil, c.pending("the registry of the counterparty", a.CrossingID, err)
+	case peer != nil || c.cfg.Spender == nil:
+		return c.finishApart(ctx, a, x, p, peer)
+	}
 	if _, err := c.cfg.Spender.Hold(ctx, a.CrossingID, p.ClosedMandate, x.OwnClosed); err != nil {
 		return nil, c.holdRefused(ctx, a, x, p, err)
 	}
@@ -271,9 +285,10 @@ func (c *Centre) finish(ctx context.Context, a *Attempt) (*Seal, *crossing.Refus
 	if err != nil {
 		return nil, c.pending("confirmation", a.CrossingID, err)
 	}
+	c.cfg.Hook(PointBeforeCommit)
 	seal, refusal, err := c.cfg.Store.Commit(ctx, Commit{
 		Attempt: a, Party: c.cfg.Self.AgentID, ChainID: p.Record.ChainID(), Triple: t, Effector: c.cfg.Self.PrincipalID,
-		Counterparty: x.Peer.PrincipalID, SpendReceipt: receipt, At: c.now(), Build: c.build(p),
+		Counterparty: x.Peer.PrincipalID, SpendReceipt: receipt, At: c.now(), Build: c.build(p, ""),
 	})
 	switch {
 	case refusal != nil:
@@ -333,8 +348,9 @@ func paramsOf(a *Attempt) (*crossing.SealParams, *crossing.Refusal) {
 	return crossing.ParseSealParams(v)
 }
 
-// build forms answer and publication for the position that the commit takes.
-func (c *Centre) build(p *crossing.SealParams) func(chain.Position, string) (Seal, Publication, error) {
+// build forms answer and publication for the position that the commit takes. initiator is the
+// receipt of the initiator's RA, where it is another than the responder's.
+func (c *Centre) build(p *crossing.SealParams, initiator string) func(chain.Position, string) (Seal, Publication, error) {
 	var random [6]byte
 	_, randErr := io.ReadFull(c.cfg.Rand, random[:])
 	sealID := crossing.SealID(c.now(), random)
@@ -347,10 +363,15 @@ func (c *Centre) build(p *crossing.SealParams) func(chain.Position, string) (Sea
 			SealID: sealID, Seal: p.JointSeal(), Position: pos, Basis: rec.Responder.Basis,
 			SealedAt: rec.Timestamps.SealedAt, VerifyURL: c.cfg.VerifyURL(sealID),
 		}}
-		pub, err := c.publication(crossing.Responder, rec, result.Block, []string{receipt})
+		receipts := []string{receipt}
+		if initiator != "" {
+			receipts = []string{initiator, receipt}
+		}
+		pub, err := c.publication(crossing.Responder, rec, result.Block, receipts)
 		return Seal{
 			CrossingID: rec.CrossingID, JointSeal: result.Block.Seal, SealID: sealID, Record: p.RecordBytes,
-			Response: result.Bytes(), Block: result.Block.Bytes(), SpendReceipt: receipt, SealedAt: rec.Timestamps.SealedAt,
+			Response: result.Bytes(), Block: result.Block.Bytes(), SpendReceipt: receipt, InitiatorReceipt: initiator,
+			SealedAt: rec.Timestamps.SealedAt,
 		}, pub, err
 	}
 }

@@ -104,9 +104,11 @@ type Seal struct {
 	Record       []byte
 	Response     []byte
 	Block        []byte
-	SpendReceipt string
-	SealedAt     time.Time
-	Published    bool // the authority has acknowledged it
+	SpendReceipt string // of the responder's RA
+	// InitiatorReceipt is that of the initiator's RA, where it is another; else "".
+	InitiatorReceipt string
+	SealedAt         time.Time
+	Published        bool // the authority has acknowledged it
 }
 
 // A Commit is the one transaction that makes a commitment.
@@ -122,6 +124,14 @@ type Commit struct {
 	// Build forms seal and publication for the position that the transaction takes.
 	// It is pure and may be called again.
 	Build func(p chain.Position, spendReceipt string) (Seal, Publication, error)
+}
+
+// A Word is the latest signed answer of a Registration Authority elsewhere about one Closed of
+// an attempt.
+type Word struct {
+	Token     jcs.Hex256 // token_sha256 of the Closed
+	Statement string     // mandate.SpendReceipt or mandate.FinalRefusal, verified
+	Spent     bool       // it says that the Closed is consumed under this crossing_id
 }
 
 // A Publication waits in the outbox until the authority has acknowledged it.
@@ -163,8 +173,8 @@ type Crossings interface {
 	// Refusals lists the newest rows first, at most limit.
 	Refusals(ctx context.Context, limit int) ([]RefusalRow, error)
 	// CountRefusals counts what a counterparty was refused here under a name since a
-	// moment, but for one failure path and for crossings that this party initiated.
-	CountRefusals(ctx context.Context, counterparty string, name crossing.Name, exceptPath string, since time.Time) (int, error)
+	// moment, but for some failure paths and for crossings that this party initiated.
+	CountRefusals(ctx context.Context, counterparty string, name crossing.Name, since time.Time, except ...string) (int, error)
 }
 
 // Grants keeps this party's Opens.
@@ -193,7 +203,7 @@ type Seals interface {
 	// OpenAttempts lists all open ones.
 	OpenAttempts(ctx context.Context) ([]*Attempt, error)
 	// RefuseRecord makes a pure refusal final for its joint seal and writes the refusal
-	// row with the spent flags that the RA's rows show. It returns [ErrConflict] if the
+	// row with the spent flags that the RA's rows show, or the words kept of it. It returns [ErrConflict] if the
 	// joint seal has a row: an open attempt is not closed by a late pure check.
 	RefuseRecord(ctx context.Context, a *Attempt, t mandate.Triple, row RefusalRow) error
 	// RefuseAttempt moves an open attempt to refused, by the RA's word, and writes the
@@ -205,6 +215,13 @@ type Seals interface {
 	// transaction, with both spent flags, and returns the refusal. [ErrConflict] if
 	// the attempt is not open.
 	Commit(ctx context.Context, c Commit) (*Seal, *crossing.Refusal, error)
+	// CommitConfirmed is Commit where RAs elsewhere have spent the Closeds: c.SpendReceipt is
+	// their word, and no row of an RA is looked at. [ErrConflict] if the attempt is not open.
+	CommitConfirmed(ctx context.Context, c Commit) (*Seal, error)
+	// RefuseApart moves an open attempt to refused, by the word of RAs elsewhere, keeps
+	// their words, and writes the refusal row with the flags that these tell: later refusals
+	// of the crossing_id have the same. [ErrConflict] if it is not open.
+	RefuseApart(ctx context.Context, a *Attempt, t mandate.Triple, words []Word, row RefusalRow) error
 	// Nonces are those used in a crossing.
 	Nonces(ctx context.Context, crossingID string) (map[crossing.Nonce]jcs.Hex256, error)
 }
@@ -246,4 +263,5 @@ type Store interface {
 	Seals
 	Chains
 	Outbox
+	Depths
 }

@@ -58,6 +58,7 @@ func fullWorld(t *testing.T) (*wiretest.World, *disk) {
 //
 // covers GC-015, GC-267, GC-308, GC-320
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	w, d := fullWorld(t)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	d.full.Store(true)
@@ -88,6 +89,7 @@ func TestFullDisk(t *testing.T) {
 //
 // covers GC-113, GC-249
 func TestNoPosition(t *testing.T) {
+	t.Parallel()
 	w, d := fullWorld(t)
 	s := w.Script(w.Party("acme")).Through(wiretest.P3)
 	d.unreadable.Store(true)
@@ -106,6 +108,7 @@ func TestNoPosition(t *testing.T) {
 //
 // covers GC-308, GC-309
 func TestInitiatorFailsUnsealed(t *testing.T) {
+	t.Parallel()
 	w, d := fullWorld(t)
 	i := w.Initiator("acme", nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,6 +137,7 @@ func TestInitiatorFailsUnsealed(t *testing.T) {
 //
 // covers GC-247, GC-248
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -177,6 +181,7 @@ func TestRepair(t *testing.T) {
 // TestRestart: after a refusal the same crossing_id may be used again, in a new task and
 // with fresh Closeds, by the same counterparty and by no other (AG-33, AG-69).
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	acme := w.Party("acme")
 	s := w.Script(acme).Through(wiretest.P3)
@@ -207,6 +212,7 @@ func TestRestart(t *testing.T) {
 //
 // covers GC-295, GC-100
 func TestNonceOfAnotherTask(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	acme := w.Party("acme")
 	fixed := func(claims wiretest.Doc) { claims["nonce"] = "the-same-nonce-again" }

@@ -44,6 +44,9 @@ func (c *Centre) View(ctx context.Context, crossingID string) ([]byte, error) {
 	}
 	if out.Seal != nil {
 		m = append(m, jcs.Member{Name: "spend_receipt", Value: jcs.String(out.Seal.SpendReceipt)})
+		if out.Seal.InitiatorReceipt != "" {
+			m = append(m, jcs.Member{Name: "initiator_spend_receipt", Value: jcs.String(out.Seal.InitiatorReceipt)})
+		}
 	}
 	rec, block, err := c.Holds(ctx, crossingID)
 	if errors.Is(err, ErrNone) {

@@ -33,6 +33,7 @@ func committed(t *testing.T, i *wiretest.Initiator, id string, report []byte) {
 // has seen no record sent when the first sends its own. One record leaves, one seal
 // stands, and both tell the same.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	g := &gated{}
 	w, _, _ := world(t, 0)
 	var (
@@ -93,6 +94,7 @@ func TestTwoProcesses(t *testing.T) {
 // TestRenewedMeanwhile: another process has built and sealed a second record while this
 // one's first was on its way. That is no mismatch: the second is this party's own.
 func TestRenewedMeanwhile(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	i := w.Initiator("acme", nil)
 	var id string
@@ -119,6 +121,7 @@ func TestRenewedMeanwhile(t *testing.T) {
 // TestRowMoved: another process has written the row, and no report, while this one proved
 // the commitment. What is proven is stored.
 func TestRowMoved(t *testing.T) {
+	t.Parallel()
 	for name, state := range map[string]crossing.State{"put behind": crossing.Sealing, "refused": crossing.Refused} {
 		t.Run(name, func(t *testing.T) {
 			w, _, _ := world(t, 0)
@@ -149,6 +152,7 @@ func TestRowMoved(t *testing.T) {
 // TestLostThenRefused: the responder has sealed and its answer was lost. Whatever the
 // repeat is told, the crossing is not refused, and the authority shows the seal.
 func TestLostThenRefused(t *testing.T) {
+	t.Parallel()
 	t.Run("later", func(t *testing.T) {
 		t.Parallel()
 		w, _, _ := world(t, 0)
@@ -201,6 +205,7 @@ func TestLostThenRefused(t *testing.T) {
 
 // TestPoisonedRepair: crossings whose repair fails every time do not hold up another's.
 func TestPoisonedRepair(t *testing.T) {
+	t.Parallel()
 	for name, byLie := range map[string]bool{"another record resolves": true, "records cannot be read": false} {
 		t.Run(name, func(t *testing.T) {
 			var poisoned []string
@@ -281,6 +286,7 @@ func within(t *testing.T, patience time.Duration, what string, done func() bool)
 
 // TestClockSetBack: a clock that is set back between two phases does not spoil the record.
 func TestClockSetBack(t *testing.T) {
+	t.Parallel()
 	for _, phase := range []string{"P0", "P1", "P2", "P3"} {
 		t.Run("after "+phase, func(t *testing.T) {
 			w, _, _ := world(t, 0)
@@ -304,6 +310,7 @@ func TestClockSetBack(t *testing.T) {
 // TestClockSetForward: by a clock that has run ahead the RA's fresh record looks lapsed.
 // That decides nothing: the crossing is taken up again when the clock is right.
 func TestClockSetForward(t *testing.T) {
+	t.Parallel()
 	w, _, _ := world(t, 0)
 	var id string
 	var i *wiretest.Initiator

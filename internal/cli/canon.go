@@ -4,13 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/signal"
-	"strconv"
 	"strings"
-	"syscall"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -118,12 +112,9 @@ func (a *app) answer(ctx context.Context, args []string, compute func(document [
 	if len(args) > 0 {
 		arg = args[0]
 	}
-	document, err := await(ctx, func() ([]byte, error) { return a.readArg(arg, maxDocument) })
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	document, err := a.readArg(ctx, arg, maxDocument)
 	if err != nil {
-		return usagef("give a JSON file, or - for standard input", "%s cannot be read", shownName(inputName(arg)))
+		return usagef("give a JSON file, or - for standard input", "%s cannot be read", inputName(arg))
 	}
 	result, err := compute(document)
 	var fault *jcs.Error
@@ -133,28 +124,8 @@ func (a *app) answer(ctx context.Context, args []string, compute func(document [
 	case err != nil:
 		return err
 	}
-	return a.deliver(ctx, result)
-}
-
-// await lets a signal end a wait for a terminal, a pipe or a named pipe that says nothing.
-// What f does then goes on until the process ends, which is at once.
-func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type outcome struct {
-		value T
-		err   error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		v, err := f()
-		done <- outcome{v, err}
-	}()
-	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
+	_, _ = a.out.Write(result) // a.out keeps the error
+	return nil
 }
 
 // faulty tells a refusal as compilers do, so that an editor can jump to it. Nothing of the
@@ -183,26 +154,4 @@ func (a *app) faulty(arg string, document []byte, fault *jcs.Error) error {
 func position(document []byte, offset int) (line, column int) {
 	before := document[:min(offset, len(document))]
 	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// shownName is the name of a file as it is printed: as it stands, or quoted if it is empty
-// or holds what a terminal would not show, since file names are not always one's own.
-func shownName(name string) string {
-	hidden := func(r rune) bool { return !strconv.IsPrint(r) }
-	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
-// deliver writes the result to stdout. A result that is not written whole must not look
-// like one: a full disk and a pipe without a reader end in exit code 3.
-func (a *app) deliver(ctx context.Context, result []byte) error {
-	// Until SIGPIPE is asked for, it ends the process without a word.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	_, err := await(ctx, func() (int, error) { return a.out.Write(result) })
-	if err != nil && ctx.Err() == nil {
-		return &unknownError{fmt.Sprintf("the result cannot be written: %v", err), "do not use what was written of it"}
-	}
-	return err
 }

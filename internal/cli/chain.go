@@ -96,7 +96,7 @@ func (a *app) listChains(ctx context.Context, n *node) error {
 			return err
 		}
 		if !a.json {
-			fmt.Fprintf(a.out, "%s  %d with %s, agent %s\n", id, len(links), principal, agent)
+			a.line("%s  %d with %s, agent %s", id, len(links), principal, agent)
 			continue
 		}
 		items = append(items, jcs.Object(
@@ -168,14 +168,14 @@ func (a *app) chainVerify() *cobra.Command {
 		Example: "  bindery chain verify chain.json\n" +
 			"  bindery chain export --dir A urn:anax:agent:globex-1 | bindery chain verify - --head 3d907220b49faf996328fe47102d8941929e38cf9232026349b54dcdfe53e2cd",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			known, err := jcs.ParseHex256(head)
 			if head != "" && err != nil {
 				return usagef("it is an anchor, 64 lower-case hex digits", "--head %q is no anchor", head)
 			}
-			b, err := a.readArg(args[0], maxExport)
+			b, err := a.read(c.Context(), args[0], maxExport, "give an export, or - for standard input")
 			if err != nil {
-				return usagef("give an export, or - for standard input", "%s cannot be read", args[0])
+				return err
 			}
 			id, links, err := parseExport(b)
 			if err != nil {
@@ -186,14 +186,6 @@ func (a *app) chainVerify() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&head, "head", "", "the last anchor that you know of; it must stand in the chain")
 	return cmd
-}
-
-// inputName is how a person calls an argument that [app.readArg] reads.
-func inputName(arg string) string {
-	if arg == "-" {
-		return "standard input"
-	}
-	return arg
 }
 
 // maxExport is the largest export that is read, some 200,000 links.
@@ -261,14 +253,14 @@ func (a *app) walk(id jcs.Hex256, links []chain.Link, known jcs.Hex256) error {
 		))
 		return nil
 	}
-	fmt.Fprintf(a.out, "internally consistent: %s, head %s\n", plural(len(links), "link"), firstOf(string(last), "none"))
-	fmt.Fprintln(a.out, "Not checked against the authority: this is integrity, not currency.")
+	a.line("internally consistent: %s, head %s", plural(len(links), "link"), firstOf(string(last), "none"))
+	a.line("Not checked against the authority: this is integrity, not currency.")
 	return nil
 }
 
 // broken prints the verdict on a chain that does not hold.
 func (a *app) broken(what, rule, member string) error {
-	fmt.Fprintln(a.err, "bindery: "+what)
+	a.say("bindery: %s", what)
 	a.jsonError(string(crossing.ChainPositionUnavailable), "§4.4.2 "+rule, member, what)
 	return errVerdict
 }

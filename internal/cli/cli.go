@@ -7,7 +7,7 @@
 //	0  done, or verified
 //	1  refused; the name of the refusal, or a verdict that is not a yes
 //	2  USAGE: the command line, a file or a directory is wrong
-//	3  UNKNOWN: it could not be told; nothing may be concluded
+//	3  UNKNOWN: it could not be told, or its result not be written; nothing may be concluded
 //
 // For example, after an Open has been drawn to its limit:
 //
@@ -52,25 +52,31 @@ const (
 
 // app is one run of the command.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
-	dir      string
-	json     bool
+	in   io.Reader
+	out  *results
+	err  io.Writer
+	dir  string
+	json bool
+	ask  asker // for what opens a directory; nil: there is nobody to ask
 }
 
 // Main runs the command line and returns its exit code.
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{in: in, out: out, err: errOut}
+	a := &app{in: in, out: newResults(ctx, out), err: errOut}
+	a.ask = a.asker(ctx, errOut)
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(a.out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
 	if ctx.Err() != nil {
 		err = interrupted(err)
+	}
+	if failed := a.out.failed(); failed != nil && (err == nil || errors.Is(err, a.out.err)) {
+		err = failed
 	}
 	if err != nil && slices.Contains(args, "--json") {
 		a.json = true // the fault may stand before the flag, where parsing ended
@@ -106,7 +112,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(err.Error(), "see: "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.canon(), a.digest(), a.refusals(), a.explain(), a.version(), a.completion())
+	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.keys(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.canon(), a.digest(), a.refusals(), a.revoke(), a.office(), a.audit(), a.explain(), a.version(), a.completion())
 	sayUsage(root)
 	return root
 }
@@ -163,7 +169,7 @@ func (a *app) code(err error) int {
 		return exitRefused // the verdict has been printed
 	case errors.As(err, &wrong):
 		a.complain(wrong.what, wrong.try)
-		a.jsonError("USAGE", "", "", wrong.what+"; "+wrong.try)
+		a.jsonError("USAGE", "", "", visible(wrong.what+"; "+wrong.try))
 		return exitUsage
 	case errors.Is(err, centre.ErrUnknown), errors.Is(err, context.Canceled):
 		a.unknown(err)
@@ -184,17 +190,20 @@ func (a *app) complain(what, try string) {
 	if try != "" {
 		what += "; " + try
 	}
-	fmt.Fprintln(a.err, "bindery: "+what)
+	a.say("bindery: %s", what)
 }
 
 func (a *app) unknown(err error) {
 	what, try := strings.TrimPrefix(oneLine(err), centre.ErrUnknown.Error()+": "), ""
 	var u *unknownError
-	if errors.As(err, &u) {
+	switch {
+	case errors.As(err, &u):
 		what, try = u.what, u.try
+	case what == context.Canceled.Error():
+		what = "interrupted"
 	}
 	a.complain("could not tell: "+what, try)
-	a.jsonError("UNKNOWN", "", "", what)
+	a.jsonError("UNKNOWN", "", "", visible(what))
 }
 
 func (a *app) refused(r *crossing.Refusal) {
@@ -202,9 +211,9 @@ func (a *app) refused(r *crossing.Refusal) {
 	if r.Peer {
 		who = "refused by the counterparty"
 	}
-	fmt.Fprintln(a.err, "bindery: "+who+": "+r.Error())
+	a.say("bindery: %s: %s", who, r.Error())
 	if r.Name == crossing.MandateExpired && !r.Peer {
-		fmt.Fprintln(a.err, "  mend it:  bindery mandate open --dir "+a.shownDir()+" --class CLASS --limit N --act ACT --counterparty ID")
+		a.say("  mend it:  bindery mandate open --dir %s --class CLASS --limit N --act ACT --counterparty ID", a.shownDir())
 	}
 	row, _ := crossing.RowOf(r.Name)
 	a.jsonError(string(r.Name), r.Path, r.Member, row.Message)
@@ -215,7 +224,7 @@ func (a *app) refusedBy(e *api.Error) {
 	if row, ok := crossing.RowOf(crossing.Name(e.Code)); ok {
 		message = row.Message
 	}
-	fmt.Fprintln(a.err, "bindery: refused: "+oneLine(e)+" ("+message+")")
+	a.say("bindery: refused: %s (%s)", oneLine(e), message)
 	a.jsonError(e.Code, "", e.Pointer, message)
 }
 
@@ -235,10 +244,15 @@ func (a *app) jsonError(name, path, member, message string) {
 }
 
 // print writes one result and a line feed to stdout.
-func (a *app) print(b []byte) { fmt.Fprintf(a.out, "%s\n", b) }
+func (a *app) print(b []byte) {
+	_, _ = fmt.Fprintf(a.out, "%s\n", b) // a.out keeps the error
+}
 
-// say writes a line for a person to stderr.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+// say writes a line for a person to stderr. What it repeats of others' texts does not get at
+// the terminal.
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(a.err, visible(fmt.Sprintf(format, args...)))
+}
 
 // oneLine flattens joined errors.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ": ") }

@@ -71,11 +71,25 @@ func killAt(point string, after time.Duration) string {
 // covers GC-068, GC-131, GC-313, GC-359
 func TestCrashResponder(t *testing.T) {
 	t.Parallel()
-	r, n := seeded(t), rounds(t)
-	w := newWorld(t)
-	for _, point := range []string{
-		centre.PointBeforeAttempt, centre.PointAfterAttempt, centre.PointAfterHold, centre.PointAfterSeal, centre.PointBeforeReply,
+	for e, points := range map[engine][]string{
+		onSQLite: {
+			centre.PointBeforeAttempt, centre.PointAfterAttempt, centre.PointAfterHold, centre.PointBeforeCommit, centre.PointAfterSeal,
+			centre.PointBeforeReply,
+		},
+		onPostgres: {centre.PointAfterAttempt, centre.PointAfterHold, centre.PointBeforeCommit, centre.PointAfterSeal},
 	} {
+		t.Run(string(e), func(t *testing.T) {
+			t.Parallel()
+			newWorldShared(t, e).crashAt(t, points)
+		})
+	}
+}
+
+// crashAt kills the responder at each of the points, and each time settles the crossing.
+func (w *world) crashAt(t *testing.T, points []string) {
+	t.Helper()
+	r, n := seeded(t), rounds(t)
+	for _, point := range points {
 		t.Run(point, func(t *testing.T) {
 			for round := range n {
 				w.serve(t, killAt(point, offset(r, round)))
@@ -182,6 +196,13 @@ func (w *world) refused(t *testing.T, cross *process) {
 	}
 	if rows != 0 {
 		t.Fatalf("%s: refused by its initiator, and yet under way:\n%s", id, cross.stderr)
+	}
+	for _, dir := range w.ras() {
+		ra := ledger(t, dir)
+		defer ra.Close()
+		if err := ra.QueryRow("SELECT count(*) FROM holds WHERE crossing_id = ?", id).Scan(&rows); err != nil || rows != 0 {
+			t.Fatalf("%s: refused by its initiator, and %d holds at %s, %v", id, rows, dir, err)
+		}
 	}
 }
 

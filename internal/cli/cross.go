@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,8 +60,11 @@ func (a *app) runCross(ctx context.Context, o crossOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	deal, err := a.deal(o)
+	deal, err := a.deal(ctx, o)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.unlock(); err != nil {
 		return nil, err
 	}
 	n, err := openNode(ctx, h, nodeOptions{})
@@ -96,7 +97,7 @@ func (a *app) runCross(ctx context.Context, o crossOptions) ([]byte, error) {
 }
 
 // deal checks the flags and reads the terms, before any message leaves.
-func (a *app) deal(o crossOptions) (*centre.Deal, error) {
+func (a *app) deal(ctx context.Context, o crossOptions) (*centre.Deal, error) {
 	if o.crossingID != "" {
 		if o.to != "" || o.terms != "" {
 			return nil, usage("--crossing-id resumes a crossing as it was begun", "leave out the other flags")
@@ -118,38 +119,23 @@ func (a *app) deal(o crossOptions) (*centre.Deal, error) {
 	if _, ok := commitment.Builtin().Floor(o.act); !ok {
 		return nil, usagef("one of "+strings.Join(commitment.Builtin().Acts(), ", "), "--act %q is not in the act vocabulary", o.act)
 	}
-	terms, err := a.readTerms(o.terms)
+	terms, err := a.readTerms(ctx, o.terms)
 	if err != nil {
 		return nil, err
 	}
 	return &centre.Deal{URL: strings.TrimSuffix(o.to, "/"), Terms: terms, Act: o.act, Amount: amount, Disclose: o.disclose}, nil
 }
 
-func (a *app) readTerms(path string) (*crossing.Terms, error) {
-	var b []byte
-	var err error
-	if path == "-" {
-		b, err = io.ReadAll(io.LimitReader(a.in, crossing.MaxTerms+1))
-	} else {
-		b, err = readLimited(path, crossing.MaxTerms+1)
-	}
+func (a *app) readTerms(ctx context.Context, path string) (*crossing.Terms, error) {
+	b, err := a.readArg(ctx, path, crossing.MaxTerms+1)
 	if err != nil {
-		return nil, usagef("give a JSON file with --terms", "%s cannot be read", path)
+		return nil, usagef("give a JSON file with --terms", "%s cannot be read", inputName(path))
 	}
 	terms, refusal := crossing.ParseTerms(b)
 	if refusal != nil {
 		return nil, refusal
 	}
 	return terms, nil
-}
-
-func readLimited(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // dial is P0.
@@ -182,7 +168,7 @@ func (a *app) printReport(report []byte) error {
 	text := func(name string) string { s, _ := v.Get(name).Text(); return s }
 	a.say("committed: the seal resolves at the Verification Authority")
 	for _, name := range []string{"seal_id", "crossing_id", "joint_seal", "sealed_at", "verify_url"} {
-		a.print([]byte(name + strings.Repeat(" ", 12-len(name)) + text(name)))
+		a.line("%-11s %s", name, text(name))
 	}
 	return nil
 }

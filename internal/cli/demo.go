@@ -78,7 +78,7 @@ func (a *app) runDemo(ctx context.Context, o demoOptions) error {
 	if a.json {
 		d.out = a.err
 	}
-	terms, err := a.demoTerms(o.terms)
+	terms, err := a.demoTerms(ctx, o.terms)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *app) runDemo(ctx context.Context, o demoOptions) error {
 	if a.json {
 		a.print(result)
 	}
-	if o.once || !isTerminal(a.out) {
+	if o.once || !isTerminal(a.out.to) {
 		return nil
 	}
 	fmt.Fprintln(d.out, "The three processes stay up. Look around; Ctrl-C ends them.")
@@ -115,11 +115,11 @@ func (a *app) runDemo(ctx context.Context, o demoOptions) error {
 	return nil
 }
 
-func (a *app) demoTerms(path string) (string, error) {
+func (a *app) demoTerms(ctx context.Context, path string) (string, error) {
 	if path == "" {
 		return demoTerms, nil
 	}
-	t, err := a.readTerms(path)
+	t, err := a.readTerms(ctx, path)
 	if err != nil {
 		return "", err
 	}
@@ -194,6 +194,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 func (d *demo) party(ctx context.Context, name string, o initOptions) (*home, error) {
 	dir := filepath.Join(d.dir, name)
 	o.trustBasis, o.agcLevel, o.pack = "self_declared", 1, name+"-pack/1.0.0"
+	o.throwaway = true
 	h, err := initHome(ctx, dir, o)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ func (a *app) explain() *cobra.Command {
 		Use:   "explain [NAME|ROW]",
 		Short: "Say what an error name or a requirement row means, where it comes from, and the usual fix",
 		Long: "Say what an error name or a row of the requirement registers means, where it comes from,\n" +
-			"and what usually mends it. Without an argument, list the names.",
+			"and what usually mends it; also of a code of an RA or VA, such as conflict. Without an\n" +
+			"argument, list the specification's names.",
 		Example: "  bindery explain MAGNITUDE_EXHAUSTED\n" +
 			"  bindery explain GC-134",
 		Args: cobra.MaximumNArgs(1),
@@ -38,6 +39,9 @@ func (a *app) explain() *cobra.Command {
 			}
 			if row, ok := requirements.Find(name); ok {
 				return a.explainRow(row)
+			}
+			if a.explainCode(strings.ToLower(args[0])) || a.explainCode(name) {
+				return nil
 			}
 			return usagef("list the names with: bindery explain; a row is named as GC-134", "%q is no error name and no requirement row", args[0])
 		},
@@ -133,7 +137,7 @@ func usualFix(n crossing.Name) string {
 	case crossing.ClassBelowFloor:
 		return "propose at least the act's floor: bindery cross --class must not be under it."
 	case crossing.MagnitudeExhausted:
-		return "the principal grants a new Open; there is no override, and what was drawn does not come back."
+		return "the principal grants a new Open; there is no override, and what was drawn comes back from no RA but one in release mode on."
 	case crossing.NarrowingViolation:
 		return "draw a Closed no wider than its Open, in class, act and magnitude."
 	case crossing.CurrencyMismatch:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/docs/requirements"
 	"github.com/bindery/bindery/internal/cli"
@@ -93,6 +94,28 @@ func TestExplainRows(t *testing.T) {
 			if strings.TrimRight(line, " \n") != strings.TrimRight(line, "\n") {
 				t.Errorf("%s: a line ends with spaces: %q", id, line)
 			}
+		}
+	}
+}
+
+// TestExplainCodes: what an RA or a VA refuses under a name of its own is explained too.
+func TestExplainCodes(t *testing.T) {
+	fixes := map[string]string{}
+	for _, name := range []string{
+		api.CodeMalformed, api.CodeUnauthenticated, api.CodeNotFound, api.CodeEnrolment, api.CodeConflict, api.CodePredecessorMissing,
+		api.CodeTooLarge, api.CodeRegistryUnreachable, api.CodeUnavailable, api.CodeDomainUnreachable, api.CodeDomainMalformed,
+		api.CodeDomainMismatch, "AUDIT_BROKEN",
+	} {
+		code, out, errOut := bindery("explain", name)
+		heading, fix, _ := strings.Cut(out, "\n\nUsual fix: ")
+		if code != 0 || errOut != "" || !strings.HasPrefix(heading, name+": ") || strings.Contains(heading, ": refused: ") || !strings.HasSuffix(fix, ".\n") || fixes[fix] != "" {
+			t.Errorf("%s: exit code %d, %q, %q, as %s", name, code, out, errOut, fixes[fix])
+		}
+		fixes[fix] = name
+		var got map[string]string
+		_, structured, _ := bindery("explain", "--json", strings.ToUpper(name))
+		if err := json.Unmarshal([]byte(structured), &got); err != nil || got["name"] != name || got["fix"] != strings.TrimSpace(fix) {
+			t.Errorf("%s as JSON: %s, %v", name, structured, err)
 		}
 	}
 }

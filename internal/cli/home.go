@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/keyring"
 	"github.com/bindery/bindery/jcs"
 )
 
@@ -27,6 +30,7 @@ const (
 const (
 	defaultAddr  = "127.0.0.1:7410"
 	defaultAdmin = "localhost:7411"
+	freeAdmin    = "localhost:0" // any free port, which is then kept
 )
 
 // config is what a directory says of its party, in config.json. None of it is secret.
@@ -40,6 +44,17 @@ type config struct {
 	Roles     []string  `json:"roles"`
 	Addr      string    `json:"addr"`
 	AdminAddr string    `json:"admin_addr"`
+	// Store is the URL of a PostgreSQL database, unless it has a password; "" is the file.
+	Store string `json:"store,omitempty"`
+	// What opens the private keys: the one file, or the one passphrase. With neither they are
+	// not encrypted, which only Throwaway permits: the directory in which demo or a test made
+	// them, by its real path.
+	KeyFile    string              `json:"key_file,omitempty"` // absolute, or below the directory
+	Passphrase bool                `json:"passphrase,omitempty"`
+	Throwaway  string              `json:"throwaway,omitempty"`
+	Keys       map[string]keyEntry `json:"keys,omitempty"`
+	// Release is the release mode of this directory's own RA; "" is none.
+	Release string `json:"release,omitempty"`
 }
 
 // clearance is the public part of the clearance envelope (§3.4).
@@ -66,13 +81,16 @@ type secrets struct {
 	Effector    string `json:"effector_credential"`
 	Publisher   string `json:"publisher_credential"`
 	Operator    string `json:"operator_credential"`
+	Store       string `json:"store,omitempty"` // a database's URL with its password
 }
 
 // home is a party's directory.
 type home struct {
 	dir string
 	config
-	secrets secrets
+	secrets     secrets
+	ring        *ring        // opens the private keys
+	counterpart *counterpart // only while init brings an RA along
 }
 
 // directory is the one a command works on.
@@ -107,11 +125,15 @@ func (a *app) home() (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openHome(dir)
+	h, err := openHome(dir)
+	if err == nil {
+		h.ring.ask = a.ask
+	}
+	return h, err
 }
 
 func openHome(dir string) (*home, error) {
-	h := &home{dir: dir}
+	h := &home{dir: dir, ring: newRing(nil)}
 	err := readJSON(filepath.Join(dir, configFile), &h.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("try: bindery init --dir "+dir+" --principal urn:anax:principal:NAME", "%s is no party's directory", dir)
@@ -123,17 +145,6 @@ func openHome(dir string) (*home, error) {
 		return nil, usagef("restore it, or choose another --dir", "%s cannot be read: %v", filepath.Join(dir, secretsFile), err)
 	}
 	return h, nil
-}
-
-func readJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if _, err := jcs.Parse(b); err != nil { // a repeated member would be taken silently
-		return err
-	}
-	return json.Unmarshal(b, v)
 }
 
 // save writes both files, each whole or not at all.
@@ -149,59 +160,31 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, append(b, '\n'))
+	return writeOwn(path, append(b, '\n'))
 }
 
-// writeFile replaces a file in one step, with mode 0600.
-func writeFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
+// writeOwn replaces a file of the directory. A folder that is read-only is a wrong one; after
+// any other failure it is not known which of the two stands there.
+func writeOwn(path string, b []byte) error {
+	err := keyring.WriteFile(path, b)
+	reason := error(nil)
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		reason = e.Err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return usagef("is its folder this user's?", "%s cannot be written: %v", path, reason)
+	case reason != nil:
+		return &unknownError{fmt.Sprintf("%s cannot be written: %v", path, reason), "make room, and run it again"}
 	}
-	return os.Rename(f.Name(), path)
+	return err
 }
 
 func (h *home) store() string { return filepath.Join(h.dir, storeFile) }
 
 func (h *home) has(role string) bool { return slices.Contains(h.Roles, role) }
-
-// newKey makes a P-256 key, as keys/NAME.pem.
-func (h *home) newKey(name string) (*jose.Signer, error) {
-	k, err := jose.GenerateKey()
-	if err != nil {
-		return nil, err
-	}
-	b, err := jose.MarshalPrivateKeyPEM(k)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Join(h.dir, keysDir), 0o700); err != nil {
-		return nil, err
-	}
-	if err := writeFile(filepath.Join(h.dir, keysDir, name+".pem"), b); err != nil {
-		return nil, err
-	}
-	return jose.NewSigner(k)
-}
-
-// key loads keys/NAME.pem.
-func (h *home) key(name string) (*jose.Signer, error) {
-	path := filepath.Join(h.dir, keysDir, name+".pem")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, usagef("restore it, or choose another --dir", "the key file %s cannot be read", path)
-	}
-	k, err := jose.ParsePrivateKeyPEM(b)
-	if err != nil {
-		return nil, usagef("restore it, or choose another --dir", "%s holds no P-256 private key", path)
-	}
-	return jose.NewSigner(k)
-}
 
 // pinned is an authority's key as a set of one.
 func (a trusted) pinned() (jose.KeySet, error) {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/client"
+	"github.com/bindery/bindery/internal/failpoint"
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -26,8 +28,11 @@ type initOptions struct {
 	pack            string
 	join, code      string
 	ownRA           string
+	release         string
 	addr, adminAddr string
+	store           string
 	roles           []string
+	protection
 }
 
 func (a *app) initialise() *cobra.Command {
@@ -35,7 +40,16 @@ func (a *app) initialise() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init --principal ID [--join URL --code CODE]",
 		Short: "Make a party's directory: keys and a clearance envelope; it grants nothing",
+		Long: "Make a party's directory: keys and a clearance envelope; it grants nothing.\n\n" +
+			"The private keys are encrypted with age. At a terminal a passphrase is asked, twice;\n" +
+			"each command that signs asks for it once. With --key-file an age identity in that file\n" +
+			"opens them. With neither, or with an empty passphrase, init makes the key file age.key\n" +
+			"in the directory, readable by its owner alone, and says so. Later: bindery keys passwd.\n\n" +
+			"With --signer a key stays in a program of yours, which asks a KMS or an HSM to sign:\n" +
+			"--signer agent=/path/to/program, or --signer 'agent=[\"/path/to/program\",\"argument\"]'.\n" +
+			"The package doc of signer in Bindery's source has its protocol.",
 		Example: "  bindery init --dir B --principal urn:anax:principal:globex\n" +
+			"  bindery init --dir B --principal urn:anax:principal:globex --key-file /media/stick/b.key\n" +
 			"  bindery init --dir A --principal urn:anax:principal:acme --join http://127.0.0.1:7410 --code \"$CODE\"",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -43,10 +57,15 @@ func (a *app) initialise() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			o.ask = a.asker(c.Context())
 			h, err := initHome(c.Context(), dir, o)
+			if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeMalformed {
+				return usagef("see: bindery init --help", "the RA cannot take the %s", firstOf(strings.TrimPrefix(e.Pointer, "/"), "request"))
+			}
 			if err != nil {
 				return err
 			}
+			a.sayOpener(h)
 			a.say("%s is the directory of %s", dir, h.Principal)
 			a.say("its agent is %s; it has no mandate yet", h.AgentID)
 			if a.json {
@@ -67,7 +86,11 @@ func (a *app) initialise() *cobra.Command {
 	f.StringVar(&o.pack, "pack", "bindery-default/1.0.0", "governance pack, as ID/VERSION")
 	f.StringVar(&o.join, "join", "", "URL of the RA and VA to join, with --code")
 	f.StringVar(&o.code, "code", "", "one-time code from: bindery enrol")
-	f.StringVar(&o.ownRA, "own-ra", "", "URL at which this directory will serve an RA of its own, and join only the VA")
+	f.StringVar(&o.ownRA, "own-ra", "", "URL at which this directory will serve an RA of its own, beside the one it joins")
+	f.StringVar(&o.store, "store", "", storeUsage)
+	f.StringVar(&o.release, "release", "", "on: this directory's RA returns what can no longer be sealed; none (default): nothing ever returns")
+	f.StringVar(&o.keyFile, "key-file", "", "an age identity that opens the keys, mode 0600; made if it is not there")
+	f.StringArrayVar(&o.plugins, "signer", nil, "NAME=PROGRAM: a program holds this key and signs; may be repeated")
 	return cmd
 }
 
@@ -87,9 +110,20 @@ func (o *initOptions) check() error {
 		return usage("--join and --code belong together", "get a code with: bindery enrol --dir DIR")
 	case o.ownRA != "" && o.join == "":
 		return usage("--own-ra says which RA to bring along when joining", "add --join URL --code CODE")
+	case o.release != "" && o.join != "" && o.ownRA == "":
+		return usage("--release is about an RA of this directory's own", "leave it out, or add --own-ra URL")
+	}
+	if _, err := registry.ParseReleaseMode(o.release); err != nil {
+		return usagef("try --release on or --release none", "%q is no release mode", o.release)
+	}
+	if err := checkStore(o.store); err != nil {
+		return err
+	}
+	if err := o.checkPlugins(); err != nil {
+		return err
 	}
 	id, version, ok := strings.Cut(o.pack, "/")
-	if !ok || id == "" || version == "" {
+	if !ok || id == "" || version == "" || concealed(o.pack) {
 		return usagef("try --pack NAME/1.0.0", "%q is no governance pack", o.pack)
 	}
 	return nil
@@ -104,16 +138,31 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	made := []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"}
 	for _, name := range made { // also without its config: keys and seals are not to be lost
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			if name != configFile {
+				return nil, usagef("restore it, or remove what an init that was cut short has left, or choose another --dir",
+					"%s has no %s, and there is a %s in it", dir, configFile, name)
+			}
 			return nil, usagef("choose another --dir", "%s has been initialised before: there is a %s in it", dir, name)
 		}
 	}
+	if o.keyFile == "" && fileExists(filepath.Join(dir, keyFile)) {
+		return nil, usagef("choose another --dir, or add --key-file "+filepath.Join(dir, keyFile), "there is a key file in %s", dir)
+	}
+	there := fileExists(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, usagef("choose another --dir", "%s cannot be made: %v", dir, err)
 	}
+	opens := newRing(o.ask)
 	defer func() {
 		if err != nil {
+			if opens.made != "" {
+				err = errors.Join(err, os.Remove(opens.made))
+			}
 			for _, name := range made {
 				err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+			}
+			if !there {
+				_ = os.Remove(dir) // unless somebody has put something there
 			}
 		}
 	}()
@@ -122,10 +171,10 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	if o.name == "" {
 		o.name = short
 	}
-	h = &home{dir: dir, config: config{
+	h = &home{dir: dir, ring: opens, config: config{
 		Principal: o.principal, Name: o.name, AgentID: "urn:anax:agent:" + short + "-" + randomHex(16),
 		Clearance: clearance{TrustBasis: o.trustBasis, AGCLevel: o.agcLevel, PackID: packID, PackVersion: packVersion},
-		Roles:     o.roles, Addr: o.addr, AdminAddr: o.adminAddr,
+		Roles:     o.roles, Addr: o.addr, AdminAddr: o.adminAddr, Release: o.release,
 	}, secrets: secrets{
 		ClearanceID: randomHex(32), Principal: credential(), Agent: credential(), Effector: credential(),
 		Publisher: credential(), Operator: credential(),
@@ -135,6 +184,16 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	}
 	if h.AdminAddr == "" {
 		h.AdminAddr = defaultAdmin
+		if o.join != "" { // beside the one that it joins, perhaps on the same machine
+			h.AdminAddr = freeAdmin
+		}
+	}
+	h.setStore(o.store)
+	if err := h.claimStore(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.protect(o.protection); err != nil {
+		return nil, err
 	}
 	for _, name := range []string{"principal", "agent", "publisher"} {
 		if _, err := h.newKey(name); err != nil {
@@ -149,10 +208,23 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := h.save(); err != nil {
-		return nil, err
+	return h, h.keep(ctx)
+}
+
+// keep writes what names the directory as a party's when all that it needs is there: its own
+// RA has to know it first, while for an RA elsewhere it is one from the use of the code on.
+func (h *home) keep(ctx context.Context) error {
+	if !h.RA.Own {
+		if err := h.save(); err != nil {
+			return err
+		}
+		return h.settle(ctx)
 	}
-	return h, h.settle(ctx)
+	if err := h.settle(ctx); err != nil {
+		return err
+	}
+	failpoint.Hit("init-entered")
+	return h.save()
 }
 
 // found makes a directory that joins nobody: RA and VA of its own.
@@ -182,7 +254,10 @@ func (h *home) join(ctx context.Context, o initOptions) error {
 	if err != nil {
 		return usage("the code is no enrolment code", "get one with: bindery enrol --dir DIR")
 	}
-	if o.ownRA != "" {
+	switch {
+	case o.ownRA != "" && code.RAKey != "":
+		return h.joinPeer(ctx, o, code)
+	case o.ownRA != "":
 		return h.joinVA(ctx, o, code)
 	}
 	h.Roles = []string{roleCentre}
@@ -279,6 +354,8 @@ func joinError(url string, err error) error {
 	switch {
 	case errors.As(err, &e) && e.Code == api.CodeEnrolment:
 		return usage("the code is unknown, used or expired", "get a new one with: bindery enrol --dir DIR")
+	case errors.As(err, &e) && e.Code == api.CodeConflict:
+		return usagef("restore the directory that joined it, or choose another --principal", "%s knows this principal already, with other keys", url)
 	case errors.As(err, &e) && e.Code != api.CodeUnavailable:
 		return err
 	case errors.Is(err, client.ErrUnverified):
@@ -335,6 +412,11 @@ func (h *home) settle(ctx context.Context) error {
 	enrolled, err := n.registry.EnrolSelf(ctx, req)
 	if err != nil {
 		return err
+	}
+	if c := h.counterpart; c != nil {
+		if err := n.registry.AddPeer(ctx, c.Counterpart, c.registry); err != nil {
+			return err
+		}
 	}
 	if n.authority == nil {
 		return h.announce(ctx, enrolled.PublisherGrant)

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +8,9 @@ import (
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/jcs"
 )
+
+// maxTask is the largest task or artifact that is read.
+const maxTask = 1 << 20
 
 func (a *app) inspect() *cobra.Command {
 	var vaURL string
@@ -23,9 +24,9 @@ func (a *app) inspect() *cobra.Command {
 		Example: "  bindery inspect task.json\n  bindery inspect task.json --va http://127.0.0.1:7410",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			b, err := a.readArg(args[0], 1<<20)
+			b, err := a.read(c.Context(), args[0], maxTask, "give a JSON file, or - for standard input")
 			if err != nil {
-				return usagef("give a JSON file, or - for standard input", "%s cannot be read", args[0])
+				return err
 			}
 			v, err := (jcs.Profile{Numbers: jcs.DoubleNumbers}).Parse(b)
 			if err != nil {
@@ -33,7 +34,7 @@ func (a *app) inspect() *cobra.Command {
 			}
 			block, found := findBlock(v, 0)
 			if !found {
-				fmt.Fprintln(a.err, "bindery: no Crossing Seal in it; the core task state says nothing about a commitment")
+				a.say("bindery: no Crossing Seal in it; the core task state says nothing about a commitment")
 				if a.json {
 					a.print(jcs.Object(jcs.Member{Name: "status", Value: jcs.String("no seal")}))
 				}
@@ -63,14 +64,6 @@ func (a *app) inspect() *cobra.Command {
 	cmd.Flags().StringVar(&vaURL, "va", "", "resolve it at this Verification Authority")
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "resolve it at the authority that --dir has pinned")
 	return cmd
-}
-
-// readArg reads a file, or standard input for -, and nothing after the first most bytes.
-func (a *app) readArg(arg string, most int64) ([]byte, error) {
-	if arg == "-" {
-		return io.ReadAll(io.LimitReader(a.in, most))
-	}
-	return readLimited(arg, most)
 }
 
 // findBlock looks for the first well-formed block under the extension's URI: in a task,
@@ -108,15 +101,15 @@ func (a *app) printBlock(b *crossing.Block, status string, verdict jcs.Value) er
 		a.print(jcs.Object(m...))
 		return nil
 	}
-	fmt.Fprintf(a.out, "status       %s\n", status)
+	a.line("status       %s", status)
 	for _, f := range [][2]string{
 		{"seal_id", b.SealID}, {"seal", string(b.Seal)}, {"sealed_at", b.SealedAt.Format(time.RFC3339)},
 		{"pack", b.Basis.PackID + " " + b.Basis.PackVersion}, {"verify_url", b.VerifyURL},
 	} {
-		fmt.Fprintf(a.out, "%-12s %s\n", f[0], f[1])
+		a.line("%-12s %s", f[0], f[1])
 	}
 	if status == "unresolved" {
-		fmt.Fprintln(a.out, "A block is a pointer and proves nothing; resolve it with: bindery verify "+b.SealID+" --va URL")
+		a.line("A block is a pointer and proves nothing; resolve it with: bindery verify %s --va URL", b.SealID)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -219,7 +218,7 @@ func (a *app) mandateShow() *cobra.Command {
 			if len(args) == 0 {
 				return a.withNode(c.Context(), func(n *node) error { return a.showGrants(c.Context(), n) })
 			}
-			token, err := a.token(args[0])
+			token, err := a.token(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -242,19 +241,19 @@ func (a *app) mandateShow() *cobra.Command {
 	}
 }
 
+// maxTokenFile is above what any mandate takes.
+const maxTokenFile = 128 << 10
+
 // token reads an argument that is a token, a file or standard input; "" if it is a hash.
-func (a *app) token(arg string) (string, error) {
+func (a *app) token(ctx context.Context, arg string) (string, error) {
 	if _, err := jcs.ParseHex256(arg); err == nil {
 		return "", nil
 	}
 	if strings.HasPrefix(arg, "eyJ") {
 		return arg, nil
 	}
-	b, err := a.readArg(arg, 128<<10)
-	if err != nil {
-		return "", usagef("give a token, its hash, a file or -", "%s cannot be read", arg)
-	}
-	return strings.TrimSpace(string(b)), nil
+	b, err := a.read(ctx, arg, maxTokenFile, "give a token, its hash, a file or -")
+	return strings.TrimSpace(string(b)), err
 }
 
 // showGrants describes every Open of this party, newest first.
@@ -337,9 +336,9 @@ func (a *app) facts(facts [][2]string) {
 		return
 	}
 	for _, f := range facts {
-		fmt.Fprintf(a.out, "%-12s %s\n", f[0], f[1])
+		a.line("%-12s %s", f[0], f[1])
 	}
-	fmt.Fprintln(a.out, "The signature was not judged here.")
+	a.line("The signature was not judged here.")
 }
 
 func factsObject(facts [][2]string) []byte {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +74,7 @@ func (a *app) listGrants(grants []centre.Grant) error {
 			continue
 		}
 		until := map[bool]string{false: "until", true: "expired"}[expired]
-		fmt.Fprintf(a.out, "%s  %s up to class %s, %d of %s drawn, with %s, %s %s\n", g.OpenHash, actsText(c.Acts), c.Class,
+		a.line("%s  %s up to class %s, %d of %s drawn, with %s, %s %s", g.OpenHash, actsText(c.Acts), c.Class,
 			g.Drawn, c.Limit, c.Counterparties, until, c.ExpiresAt.Format(time.RFC3339))
 	}
 	if a.json {
@@ -109,8 +108,9 @@ func (a *app) mandateClose() *cobra.Command {
 		Use:   "close --crossing-id ID --agreement-hash HASH --counterparty ID --counterparty-agent ID --act ACT --class CLASS --magnitude N",
 		Short: "Sign a Closed Mandate for one agreement and register it at the RA: its draw is booked at once",
 		Long: "Sign a Closed Mandate for one agreement under an Open of this party, and register it at\n" +
-			"the RA. The draw is booked at once and does not come back. bindery cross does this by\n" +
-			"itself; this command is for a crossing that is driven by hand.",
+			"the RA. The draw is booked at once, and does not come back unless the RA is in release\n" +
+			"mode on. bindery cross does this by itself; this command is for a crossing that is\n" +
+			"driven by hand.",
 		Example: "  bindery mandate close --dir A --crossing-id $(uuidgen) --agreement-hash 329b8b3d06c2baefb1a0e0f0b638ad013a25504e0ac1354f2cee0ddfbbe3b4b3 \\\n" +
 			"    --counterparty urn:anax:principal:globex --counterparty-agent urn:anax:agent:globex-1 --act engagement_code_issuance --class irreversible --magnitude 1",
 		Args: cobra.NoArgs,
@@ -184,7 +184,7 @@ func (a *app) mandateVerify() *cobra.Command {
 		Example: "  bindery mandate verify --dir B open.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			token, err := a.token(args[0])
+			token, err := a.token(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -246,8 +246,8 @@ func (a *app) verifyOpen(ctx context.Context, n *node, open *mandate.PresentedOp
 		))
 		return nil
 	}
-	fmt.Fprintf(a.out, "signed by %s for %s, valid until %s\n", verified.Issuer(), verified.Subject(), verified.ExpiresAt().Format(time.RFC3339))
-	fmt.Fprintln(a.out, "Revocation was not checked: bindery mandate status "+string(verified.OpenHash()))
+	a.line("signed by %s for %s, valid until %s", verified.Issuer(), verified.Subject(), verified.ExpiresAt().Format(time.RFC3339))
+	a.line("Revocation was not checked: bindery mandate status %s", verified.OpenHash())
 	return nil
 }
 
@@ -277,7 +277,7 @@ func (a *app) mandateStatus() *cobra.Command {
 						jcs.Member{Name: "checked_at", Value: jcs.String(s.At.Format(time.RFC3339))},
 					))
 				} else {
-					fmt.Fprintf(a.out, "%s, checked at %s\n", word, s.At.Format(time.RFC3339))
+					a.line("%s, checked at %s", word, s.At.Format(time.RFC3339))
 				}
 				if !s.Active {
 					return errVerdict
@@ -323,7 +323,7 @@ func (a *app) mandateRevoke() *cobra.Command {
 					))
 					return nil
 				}
-				fmt.Fprintf(a.out, "revoked; before it was %s\n", answer.Before)
+				a.line("revoked; before it was %s", answer.Before)
 				return nil
 			})
 		},

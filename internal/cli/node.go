@@ -15,7 +15,6 @@ import (
 	"github.com/bindery/bindery/internal/failpoint"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
-	"github.com/bindery/bindery/internal/store/sqlite"
 	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
@@ -35,17 +34,22 @@ const authorityName = "VA-001"
 type nodeOptions struct {
 	base string       // URL of the public listener; "" derives it from the configuration
 	log  *slog.Logger // nil: nothing is logged
+	// watch counts what is done; nil: nobody does.
+	watch watcher
 }
 
 // node is an opened directory: its store and the roles it plays.
 type node struct {
 	*home
 	db        *sqlstore.DB
+	watch     watcher              // nil: nothing is counted
 	registry  *registry.Registry   // nil: its RA is elsewhere
 	authority *authority.Authority // nil: its VA is elsewhere
 	centre    *centre.Centre       // nil: no party of crossings
 	ra        ra
 	va        va
+	effector  centre.Effector // the same RA, as this party's effector sees it
+	peers     *peers          // the RAs of other organisations
 }
 
 // ra is the party's Registration Authority, here or elsewhere.
@@ -57,6 +61,8 @@ type ra interface {
 	Status(ctx context.Context, hash jcs.Hex256) (mandate.Status, error)
 	// Revoke revokes a mandate of this party, by either of its hashes.
 	Revoke(ctx context.Context, hash jcs.Hex256) (api.Revoked, error)
+	// RevokeSigner revokes a key, a human or a principal.
+	RevokeSigner(ctx context.Context, req api.RevokeSigner) (api.SignerRevoked, error)
 }
 
 // va is the party's Verification Authority, here or elsewhere.
@@ -67,11 +73,14 @@ type va interface {
 
 // openNode opens the store and wires the roles that the directory has.
 func openNode(ctx context.Context, h *home, o nodeOptions) (*node, error) {
-	db, err := sqlite.Open(ctx, h.store())
+	db, err := h.openStore(ctx)
 	if err != nil {
-		return nil, usagef("is it this user's, and of this version of bindery?", "the database of %s cannot be opened: %v", h.dir, err)
+		return nil, err
 	}
-	n := &node{home: h, db: db}
+	if o.watch != nil {
+		o.watch.WatchStore(db)
+	}
+	n := &node{home: h, db: db, watch: o.watch, peers: &peers{home: h, store: db.Registry(), known: map[string]*centre.Peer{}}}
 	if err := n.wire(o); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -108,7 +117,7 @@ func (n *node) wire(o nodeOptions) error {
 }
 
 func (n *node) wireRegistry(o nodeOptions) error {
-	s, err := n.key(roleRA)
+	s, err := n.later(roleRA)
 	if err != nil {
 		return err
 	}
@@ -116,19 +125,26 @@ func (n *node) wireRegistry(o nodeOptions) error {
 	if n.VA.Own {
 		vaURL = o.base
 	}
+	release, err := registry.ParseReleaseMode(n.Release)
+	if err != nil {
+		return usagef("write none or on", "%q is no release mode, in %s", n.Release, configFile)
+	}
 	n.registry, err = registry.New(registry.Config{
-		Store: n.db.Registry(), Signer: s, Now: time.Now, Profile: commitment.Builtin(), VAURL: vaURL, Log: o.log,
+		Release: release, HoldTimeout: failpoint.HoldTimeout(), Hook: failpoint.Hit,
+		Store: n.db.Registry(), Signer: s, Now: time.Now, Profile: commitment.Builtin(), VAURL: vaURL, URL: o.base, Log: o.log,
+		Host: n.host(), Peers: n.peers, Domains: client.NewIssuers(client.IssuerConfig{}), Observer: o.watch,
 	})
 	return err
 }
 
 func (n *node) wireAuthority(o nodeOptions) error {
-	s, err := n.key(roleVA)
+	s, err := n.later(roleVA)
 	if err != nil {
 		return err
 	}
 	n.authority, err = authority.New(authority.Config{
 		Store: n.db.Authority(), Signer: s, Name: authorityName, BaseURL: o.base + "/", Log: o.log,
+		Registries: n.registrars, Observer: o.watch,
 	})
 	return err
 }
@@ -140,6 +156,7 @@ func (n *node) reachRA() error {
 	}
 	if n.registry != nil {
 		n.ra = &localRA{n.registry, keys, n.config.Principal, n.AgentID}
+		n.effector = &localEffector{n.registry, registry.Actor{Role: api.RoleEffector, PrincipalID: n.config.Principal}}
 		return nil
 	}
 	c, err := client.New(client.Config{BaseURL: n.RA.URL, Keys: keys, Credentials: client.Credentials{
@@ -148,7 +165,7 @@ func (n *node) reachRA() error {
 	if err != nil {
 		return usagef("see "+configFile, "the RA's URL is wrong: %v", err)
 	}
-	n.ra = remoteRA{c.Registry()}
+	n.ra, n.effector = remoteRA{c.Registry()}, c.Registry()
 	return nil
 }
 
@@ -170,15 +187,15 @@ func (n *node) reachVA() error {
 }
 
 func (n *node) wireCentre(o nodeOptions) error {
-	principal, err := n.key("principal")
+	principal, err := n.later("principal")
 	if err != nil {
 		return err
 	}
-	agent, err := n.key("agent")
+	agent, err := n.later("agent")
 	if err != nil {
 		return err
 	}
-	publisher, err := n.key("publisher")
+	publisher, err := n.later("publisher")
 	if err != nil {
 		return err
 	}
@@ -193,10 +210,16 @@ func (n *node) wireCentre(o nodeOptions) error {
 			Issuers: jose.NewKeySet(principal.Key()), Agent: agent, Publisher: publisher,
 		},
 		Acts: commitment.Builtin(), RAKeys: keys, Registrar: n.ra, Resolver: n.ra, Publisher: n.va, Verifier: n.va,
-		VerifyURL: n.verifyURL(o.base), Log: o.log, Hook: failpoint.Hit,
+		VerifyURL: n.verifyURL(o.base), Log: o.log, Hook: failpoint.Hit, Peers: n.peers,
 	}
-	if n.registry != nil && n.secrets.ClearanceID != "" { // without a clearance envelope: verify-only (GC-037)
-		cfg.Spender = &localSpender{n.registry, registry.Actor{Role: api.RoleEffector, PrincipalID: n.config.Principal}}
+	if n.secrets.ClearanceID != "" { // without a clearance envelope: verify-only (GC-037)
+		cfg.Effector = n.effector
+		if n.registry != nil {
+			cfg.Spender = &localSpender{n.registry, registry.Actor{Role: api.RoleEffector, PrincipalID: n.config.Principal}}
+		}
+	}
+	if o.watch != nil {
+		o.watch.WatchCentre(n.db.Centre())
 	}
 	n.centre, err = centre.New(cfg)
 	return err

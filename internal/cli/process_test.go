@@ -18,10 +18,11 @@ import (
 // served waits until a directory is served and returns its public URL. A party's
 // directory publishes an Agent Card, one of an authority alone its keys.
 // ended, if it is not nil, tells that the server is no more.
-func served(dir string, ended <-chan struct{}, patience time.Duration) (string, error) {
+// restricted are serve's words for serving fewer roles; then the keys are what is published.
+func served(dir string, ended <-chan struct{}, patience time.Duration, restricted ...string) (string, error) {
 	deadline := time.Now().Add(patience)
 	for {
-		url, err := probe(dir)
+		url, err := probe(dir, restricted != nil)
 		if err == nil {
 			return url, nil
 		}
@@ -36,7 +37,7 @@ func served(dir string, ended <-chan struct{}, patience time.Duration) (string, 
 	}
 }
 
-func probe(dir string) (string, error) {
+func probe(dir string, restricted bool) (string, error) {
 	c, err := readConfig(dir)
 	if err != nil {
 		return "", err
@@ -45,7 +46,7 @@ func probe(dir string) (string, error) {
 		return "", fmt.Errorf("it has its first, unused address")
 	}
 	path := "/.well-known/jwks.json"
-	if slices.Contains(c.Roles, "centre") {
+	if slices.Contains(c.Roles, "centre") && !restricted {
 		path = "/.well-known/agent-card.json"
 	}
 	resp, err := http.Get("http://" + c.Addr + path)
@@ -64,6 +65,7 @@ type config struct {
 	Addr      string   `json:"addr"`
 	AdminAddr string   `json:"admin_addr"`
 	Roles     []string `json:"roles"`
+	Store     string   `json:"store"` // the URL of a PostgreSQL database, or none
 }
 
 func readConfig(dir string) (c config, err error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +45,7 @@ func (a *app) listRefusals(rows []centre.RefusalRow) {
 			if r.Refusal.Member != "" {
 				place = ", at " + r.Refusal.Member
 			}
-			fmt.Fprintf(a.out, "%s  %s (%s%s)  crossing %s  with %s  %s\n", r.At.Format(time.RFC3339), r.Refusal.Name, r.Refusal.Path, place,
+			a.line("%s  %s (%s%s)  crossing %s  with %s  %s", r.At.Format(time.RFC3339), r.Refusal.Name, r.Refusal.Path, place,
 				firstOf(r.CrossingID, "unknown"), firstOf(r.Counterparty, "a stranger"), spentText(r.InitiatorSpent, r.ResponderSpent))
 			continue
 		}

@@ -16,13 +16,17 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/keyring"
 )
 
 // TestScripts runs the command line as its users do. Beside testscript's own commands a
 // script has these; FILE may be stdout or stderr:
 //
 //	code N COMMAND…            run a command that must end with exit code N
-//	serving DIR VAR            wait until DIR is served; VAR is its public URL
+//	serving DIR VAR [ROLES]    wait until DIR is served, or ROLES of it; VAR is its public URL
+//	port VAR                   VAR is a loopback address whose port is free
 //	member FILE POINTER [WANT] the JSON member is there, as WANT says; ! it is not there
 //	keep VAR FILE POINTER      VAR is the text of a JSON member
 //	capture VAR FILE REGEXP    VAR is what the first group matches
@@ -42,18 +46,23 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code":       cmdCode,
-			"serving":    cmdServing,
-			"member":     cmdMember,
-			"keep":       cmdKeep,
-			"capture":    cmdCapture,
-			"oneline":    cmdOneLine,
-			"secretless": cmdSecretless,
-			"gone":       cmdGone,
-			"post":       cmdPost,
-		},
+		Cmds: commands(),
 	})
+}
+
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"code":       cmdCode,
+		"serving":    cmdServing,
+		"port":       cmdPort,
+		"member":     cmdMember,
+		"keep":       cmdKeep,
+		"capture":    cmdCapture,
+		"oneline":    cmdOneLine,
+		"secretless": cmdSecretless,
+		"gone":       cmdGone,
+		"post":       cmdPost,
+	}
 }
 
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
@@ -77,12 +86,21 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 // cmdServing polls the directory's own configuration, since the port is the system's
 // choice, and then what the directory publishes there.
 func cmdServing(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: serving DIR VAR")
+	if neg || len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: serving DIR VAR [ROLES]")
 	}
-	url, err := served(ts.MkAbs(args[0]), nil, 20*time.Second)
+	url, err := served(ts.MkAbs(args[0]), nil, 20*time.Second, args[2:]...)
 	ts.Check(err)
 	ts.Setenv(args[1], url)
+}
+
+func cmdPort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: port VAR")
+	}
+	addr, err := findPort()
+	ts.Check(err)
+	ts.Setenv(args[0], addr)
 }
 
 func cmdMember(ts *testscript.TestScript, neg bool, args []string) {
@@ -188,20 +206,45 @@ func cmdSecretless(ts *testscript.TestScript, neg bool, args []string) {
 	text := ts.ReadFile(args[0])
 	secrets := map[string]string{}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[1], "secrets.json"))), &secrets))
-	keys, err := filepath.Glob(filepath.Join(ts.MkAbs(args[1]), "keys", "*.pem"))
-	ts.Check(err)
+	keys := privateKeys(ts, args[1])
 	if len(secrets) < 6 || len(keys) < 3 {
 		ts.Fatalf("%s has %d secrets and %d keys: nothing to look for", args[1], len(secrets), len(keys))
 	}
-	for _, path := range keys {
-		lines := strings.Split(strings.TrimSpace(ts.ReadFile(path)), "\n")
-		secrets[filepath.Base(path)] = lines[1] // within the armour
+	for name, text := range keys {
+		secrets[name] = strings.Split(strings.TrimSpace(text), "\n")[1] // within the armour, or the identity
 	}
 	for name, secret := range secrets {
 		if secret == "" || strings.Contains(text, secret) {
 			ts.Fatalf("%s shows the secret %s", args[0], name)
 		}
 	}
+}
+
+// privateKeys are the texts of a directory's private keys, by file, and of its key file.
+func privateKeys(ts *testscript.TestScript, dir string) map[string]string {
+	texts := map[string]string{}
+	clear, err := filepath.Glob(filepath.Join(ts.MkAbs(dir), "keys", "*.pem"))
+	ts.Check(err)
+	for _, path := range clear {
+		texts[filepath.Base(path)] = ts.ReadFile(path)
+	}
+	sealed, err := filepath.Glob(filepath.Join(ts.MkAbs(dir), "keys", "*.age"))
+	ts.Check(err)
+	if len(sealed) == 0 {
+		return texts
+	}
+	texts["age.key"] = ts.ReadFile(filepath.Join(dir, "age.key"))
+	id, err := keyring.ReadKeyFile(filepath.Join(ts.MkAbs(dir), "age.key"))
+	ts.Check(err)
+	for _, path := range sealed {
+		name := strings.TrimSuffix(filepath.Base(path), ".age")
+		k, err := id.Open(name, []byte(ts.ReadFile(path)))
+		ts.Check(err)
+		text, err := jose.MarshalPrivateKeyPEM(k)
+		ts.Check(err)
+		texts[name] = string(text)
+	}
+	return texts
 }
 
 func cmdGone(ts *testscript.TestScript, neg bool, args []string) {

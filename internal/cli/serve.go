@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,14 +17,16 @@ import (
 	"github.com/bindery/bindery/a2acrossing"
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/commitment"
+	"github.com/bindery/bindery/internal/failpoint"
 	"github.com/bindery/bindery/internal/httpapi"
 )
 
-// sweepEvery is how often a serving centre looks for what a crash or an outage left.
+// sweepEvery is how often a serving centre looks for what a crash or an outage left, and a
+// serving registry for what it may release.
 const sweepEvery = time.Second
 
 func (a *app) serve() *cobra.Command {
-	var addr, admin string
+	var addr, admin, store string
 	var roles []string
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -36,17 +39,24 @@ func (a *app) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := h.moveStore(c.Context(), store); err != nil {
+				return err
+			}
 			return a.serveHome(c.Context(), h, addr, admin, roles)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "", "public listener, HOST:PORT (default: as last time, at first "+defaultAddr+")")
 	cmd.Flags().StringVar(&admin, "admin-addr", "", "private listener, HOST:PORT (default: as last time, at first "+defaultAdmin+")")
+	cmd.Flags().StringVar(&store, "store", "", "a new URL of the directory's PostgreSQL database, which is then kept")
 	cmd.Flags().StringSliceVar(&roles, "roles", nil, "serve only these of the directory's roles: ra, va, centre")
 	return cmd
 }
 
 func (a *app) serveHome(ctx context.Context, h *home, addr, admin string, roles []string) error {
 	if err := h.restrict(roles); err != nil {
+		return err
+	}
+	if err := h.unlock(); err != nil {
 		return err
 	}
 	public, err := listen("--addr", firstOf(addr, h.Addr))
@@ -69,7 +79,11 @@ func (a *app) serveHome(ctx context.Context, h *home, addr, admin string, roles 
 
 // serveOn serves the directory on two listeners that are open already, until ctx ends.
 func (a *app) serveOn(ctx context.Context, h *home, public, private net.Listener, log *slog.Logger) error {
-	n, err := openNode(ctx, h, nodeOptions{base: "http://" + h.Addr, log: log})
+	watch, err := newWatcher(h)
+	if err != nil {
+		return err
+	}
+	n, err := openNode(ctx, h, nodeOptions{base: "http://" + h.Addr, log: log, watch: watch})
 	if err != nil {
 		return err
 	}
@@ -93,6 +107,11 @@ func (n *node) run(ctx context.Context, public, private net.Listener, handler, a
 	}
 	if n.centre != nil {
 		tasks = append(tasks, func() error { return n.centre.Run(ctx, sweepEvery) })
+	}
+	if n.registry != nil {
+		tasks = append(tasks, func() error { return n.registry.KeepDomains(ctx, time.Hour) })
+		tasks = append(tasks, func() error { return n.registry.Run(ctx, cmp.Or(failpoint.HoldTimeout(), sweepEvery)) })
+		tasks = append(tasks, func() error { return n.registry.KeepAudit(ctx, auditEvery) })
 	}
 	ended := make(chan error, len(tasks))
 	for _, task := range tasks {
@@ -201,6 +220,9 @@ func (n *node) privateHandler(log *slog.Logger) http.Handler {
 	cfg := httpapi.AdminConfig{Hosts: hosts(n.AdminAddr), Credential: api.CredentialHash(n.secrets.Operator), Log: log}
 	if n.centre != nil {
 		cfg.Crossing = n.centre.View
+	}
+	if n.watch != nil {
+		cfg.Metrics = n.watch.Handler()
 	}
 	return httpapi.NewAdmin(cfg)
 }

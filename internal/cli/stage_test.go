@@ -58,6 +58,7 @@ func (s *stage) party(name string, o initOptions) {
 func (s *stage) initialise(name string, o initOptions) {
 	s.t.Helper()
 	o.agcLevel, o.pack = 1, name+"-pack/1.0.0"
+	o.throwaway = true
 	h, err := initHome(s.t.Context(), filepath.Join(s.dir, name), o)
 	if err != nil {
 		s.t.Fatal(err)
@@ -265,7 +266,7 @@ func (s *stage) outage() (interrupted, report string) {
 	defer cancel()
 	ended := make(chan error, 1)
 	var out lockedBuffer
-	a := &app{in: strings.NewReader(""), out: &out, err: &watched{to: &s.console, begun: begun}, dir: s.at("initiator")}
+	a := &app{in: strings.NewReader(""), out: newResults(ctx, &out), err: &watched{to: &s.console, begun: begun}, dir: s.at("initiator")}
 	go func() {
 		cmd := a.cross()
 		cmd.SetArgs([]string{"--to", "http://" + s.homes["responder"].Addr, "--terms", s.terms,

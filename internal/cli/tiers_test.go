@@ -119,8 +119,8 @@ func TestTrustBasisDecidesNothing(t *testing.T) {
 func TestNoFastPath(t *testing.T) {
 	for name, want := range map[string][]string{
 		"cross": {"act", "class", "crossing-id", "currency", "disclose-limit", "magnitude", "terms", "to"},
-		"serve": {"addr", "admin-addr", "roles"},
-		"init":  {"agc-level", "code", "join", "name", "own-ra", "pack", "principal", "trust-basis"},
+		"serve": {"addr", "admin-addr", "roles", "store"},
+		"init":  {"agc-level", "code", "join", "key-file", "name", "own-ra", "pack", "principal", "release", "signer", "store", "trust-basis"},
 		"demo":  {"once", "terms"},
 		"":      {"dir", "json"},
 	} {
@@ -147,11 +147,11 @@ func TestNoFastPath(t *testing.T) {
 		file reflect.Type
 		want []string
 	}{
-		{reflect.TypeFor[config](), []string{"principal", "name", "agent_id", "clearance", "ra", "va", "roles", "addr", "admin_addr"}},
+		{reflect.TypeFor[config](), []string{"principal", "name", "agent_id", "clearance", "ra", "va", "roles", "addr", "admin_addr", "store,omitempty", "key_file,omitempty", "passphrase,omitempty", "throwaway,omitempty", "keys,omitempty", "release,omitempty"}},
 		{reflect.TypeFor[clearance](), []string{"trust_basis", "agc_level", "pack_id", "pack_version"}},
 		{reflect.TypeFor[trusted](), []string{"own", "url,omitempty", "key,omitempty"}},
 		{reflect.TypeFor[secrets](), []string{
-			"clearance_id", "principal_credential", "agent_credential", "effector_credential", "publisher_credential", "operator_credential",
+			"clearance_id", "principal_credential", "agent_credential", "effector_credential", "publisher_credential", "operator_credential", "store,omitempty",
 		}},
 	} {
 		var got []string

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ func (a *app) verify() *cobra.Command {
 			}
 			defer v.close()
 			if recordFile != "" {
-				if v.record, err = readRecord(recordFile); err != nil {
+				if v.record, err = readRecord(c.Context(), recordFile); err != nil {
 					return err
 				}
 			}
@@ -147,10 +146,10 @@ func (v *verifier) ask(ctx context.Context, req api.VerifyRequest) (jcs.Value, e
 	return jcs.Parse(b)
 }
 
-func readRecord(path string) (jcs.Value, error) {
-	b, err := readLimited(path, crossing.MaxRecord+1)
+func readRecord(ctx context.Context, path string) (jcs.Value, error) {
+	b, err := await(ctx, func() ([]byte, error) { return readLimited(path, crossing.MaxRecord+1) })
 	if err != nil {
-		return jcs.Value{}, usagef("give a JSON file with --record", "%s cannot be read", path)
+		return jcs.Value{}, usagef("give a JSON file with --record", "%s cannot be read", shownName(path))
 	}
 	v, err := jcs.Parse(b)
 	if err != nil || v.Type() != jcs.ObjectType {
@@ -205,25 +204,25 @@ func withDeviations(result jcs.Value) []byte {
 func (a *app) verdictText(result jcs.Value, pinned bool) {
 	text := func(name string) string { s, _ := result.Get(name).Text(); return s }
 	if ok, _ := result.Get("checks").Get("resolves").Bool(); !ok {
-		fmt.Fprintln(a.out, "does not resolve: a seal that does not resolve is a commitment that was not made")
+		a.line("does not resolve: a seal that does not resolve is a commitment that was not made")
 		return
 	}
 	word := map[bool]string{true: "verified", false: "NOT verified"}[verified(result)]
-	fmt.Fprintf(a.out, "%s by %s\n", word, text("verified_by"))
+	a.line("%s by %s", word, text("verified_by"))
 	for _, name := range [...]string{"seal_id", "crossing_id", "seal", "sealed_at", "pack_id", "pack_version"} {
-		fmt.Fprintf(a.out, "  %-18s %s\n", name, text(name))
+		a.line("  %-18s %s", name, text(name))
 	}
 	for _, name := range checkNames {
 		answer := "not checked: no record was supplied"
 		if ok, is := result.Get("checks").Get(name).Bool(); is {
 			answer = map[bool]string{true: "yes", false: "NO"}[ok]
 		}
-		fmt.Fprintf(a.out, "  %-18s %s\n", name, answer)
+		a.line("  %-18s %s", name, answer)
 	}
 	if !pinned {
-		fmt.Fprintln(a.out, "  the authority's key is not pinned here: it is the one that the authority itself publishes")
+		a.line("  the authority's key is not pinned here: it is the one that the authority itself publishes")
 	}
 	if rows := centre.Deviations(text("verify_url")); len(rows) > 0 {
-		fmt.Fprintf(a.out, "  deviations         %s\n", strings.Join(rows, ", "))
+		a.line("  deviations         %s", strings.Join(rows, ", "))
 	}
 }

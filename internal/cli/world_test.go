@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bindery/bindery/internal/store/pgtest"
 )
 
 // crashBinary builds the command once with the crash points switched on.
@@ -51,7 +53,7 @@ func run(t *testing.T, env string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{cmd: exec.Command(bin, args...), stdout: &lockedText{}, stderr: &lockedText{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), "BINDERY_DIR=", "BINDERY_KILL_AT=")
+	p.cmd.Env = append(os.Environ(), "BINDERY_DIR=", "BINDERY_KILL_AT=", fmt.Sprint("BINDERY_HOLD_TIMEOUT=", holdTimeout.Milliseconds()))
 	if env != "" {
 		p.cmd.Env = append(p.cmd.Env, env)
 	}
@@ -130,15 +132,52 @@ type world struct {
 	open            string // A's Open, as it is presented
 	responder       *process
 	authority       *process // nil: it is part of the responder
+	apart           []string // the directories of the RAs; nil: the responder's
+	registry        *process // of the first of them, where it is none of the responder's
 	committed       int      // crossings that both must hold by now
+	returned        int      // holds that their RA has given back, at each RA
+	refusedSeals    int      // attempts that ended refused, with nothing held
 	tolerated       string   // the name of a refusal that may be recorded on the way
 }
 
 const wide = "1000000000" // a limit that no test can exhaust
 
-// newWorld is the recipe of two directories: B has all roles, and A has joined it.
+// holdTimeout is when a registry of a world gives back a hold, in release mode on, and how
+// often it looks.
+const holdTimeout = 200 * time.Millisecond
 
+// An engine is where the directories of a world keep what they know.
+type engine string
+
+const (
+	onSQLite   engine = "SQLite"
+	onPostgres engine = "PostgreSQL"
+)
+
+// store is what init has to be told, each time of a new database.
+func (e engine) store(t *testing.T) []string {
+	t.Helper()
+	if e == onSQLite {
+		return nil
+	}
+	return []string{"--store", pgtest.URL(t)}
+}
+
+// newWorld is the recipe of two directories on SQLite: B has all roles, and A has joined it.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldShared(t, onSQLite)
+}
+
+// initialise makes a directory; more are further words.
+func initialise(t *testing.T, e engine, dir, principal string, more ...string) {
+	t.Helper()
+	words := append([]string{"init", "--dir", dir, "--principal", "urn:anax:principal:" + principal}, e.store(t)...)
+	must(t, append(words, more...)...)
+}
+
+// newWorldShared is newWorld on either store. more are words for the init of whoever has an RA.
+func newWorldShared(t *testing.T, e engine, more ...string) *world {
 	t.Helper()
 	dir := t.TempDir()
 	w := &world{
@@ -146,10 +185,10 @@ func newWorld(t *testing.T) *world {
 		addr: freePort(t), admin: freePort(t),
 	}
 	w.vaAddr = w.addr
-	must(t, "init", "--dir", w.b, "--principal", "urn:anax:principal:globex")
+	initialise(t, e, w.b, "globex", more...)
 	w.serve(t, "")
 	code := must(t, "enrol", "--dir", w.b)
-	must(t, "init", "--dir", w.a, "--principal", "urn:anax:principal:acme", "--join", "http://"+w.addr, "--code", code)
+	initialise(t, e, w.a, "acme", "--join", "http://"+w.addr, "--code", code)
 	w.grant(t)
 	return w
 }
@@ -170,6 +209,66 @@ func newWorldOfThree(t *testing.T) *world {
 	w.serve(t, "")
 	w.grant(t)
 	return w
+}
+
+// ras are the directories of the RAs.
+func (w *world) ras() []string {
+	if w.apart == nil {
+		return []string{w.b}
+	}
+	return w.apart
+}
+
+// newWorldOfTwoRAs is the recipe with an RA on each side: A brings its own, which is served
+// beside its crossings, and B has all roles.
+func newWorldOfTwoRAs(t *testing.T, e engine, more ...string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{
+		a: filepath.Join(dir, "A"), b: filepath.Join(dir, "B"), va: filepath.Join(dir, "B"), terms: writeTerms(t, dir),
+		addr: freePort(t), admin: freePort(t),
+	}
+	w.vaAddr, w.apart = w.addr, []string{w.a, w.b}
+	initialise(t, e, w.b, "globex", more...)
+	w.serve(t, "")
+	code := must(t, "enrol", "--dir", w.b)
+	own := freePort(t)
+	initialise(t, e, w.a, "acme", append(more, "--join", "http://"+w.addr, "--code", code, "--own-ra", "http://"+own)...)
+	w.registry = serve(t, "", w.a, own, freePort(t), "--roles", "ra")
+	w.grant(t)
+	return w
+}
+
+// newWorldElsewhere has the RA and the VA at a third party C, which both sides have joined.
+func newWorldElsewhere(t *testing.T, e engine, more ...string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	c := filepath.Join(dir, "C")
+	w := &world{
+		a: filepath.Join(dir, "A"), b: filepath.Join(dir, "B"), va: c, terms: writeTerms(t, dir),
+		addr: freePort(t), admin: freePort(t), apart: []string{c}, vaAddr: freePort(t),
+	}
+	initialise(t, e, c, "third", more...)
+	w.registry = serve(t, "", c, w.vaAddr, freePort(t))
+	for _, p := range []struct{ dir, name string }{{w.a, "acme"}, {w.b, "globex"}} {
+		code := must(t, "enrol", "--dir", c)
+		initialise(t, e, p.dir, p.name, "--join", "http://"+w.vaAddr, "--code", code)
+	}
+	w.serve(t, "")
+	w.grant(t)
+	return w
+}
+
+// serveRegistry replaces the process of the RA that is none of the responder's.
+func (w *world) serveRegistry(t *testing.T, env string) {
+	t.Helper()
+	w.registry.kill()
+	addr, admin := addresses(t, w.apart[0])
+	var roles []string
+	if w.apart[0] == w.a {
+		roles = []string{"--roles", "ra"}
+	}
+	w.registry = serve(t, env, w.apart[0], addr, admin, roles...)
 }
 
 func writeTerms(t *testing.T, dir string) string {
@@ -218,11 +317,11 @@ func (w *world) serveAuthority(t *testing.T) {
 
 // serve starts a serving process and waits for its first answer. A port that a client
 // of somebody has taken meanwhile comes back.
-func serve(t *testing.T, env, dir, addr, admin string) *process {
+func serve(t *testing.T, env, dir, addr, admin string, more ...string) *process {
 	t.Helper()
 	for try := range 20 {
-		p := run(t, env, "serve", "--dir", dir, "--addr", addr, "--admin-addr", admin)
-		_, err := served(dir, p.ended, 20*time.Second)
+		p := run(t, env, append([]string{"serve", "--dir", dir, "--addr", addr, "--admin-addr", admin}, more...)...)
+		_, err := served(dir, p.ended, 20*time.Second, more...)
 		if err == nil {
 			return p
 		}
@@ -250,18 +349,24 @@ func (w *world) resume(t *testing.T, id string) *process {
 // no connection takes it while its owner is down.
 func freePort(t *testing.T) string {
 	t.Helper()
+	addr, err := findPort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
+func findPort() (string, error) {
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000))
 		l, err := net.Listen("tcp", addr)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
+		if err == nil {
+			err = l.Close()
 		}
-		_ = l.Close()
-		return addr
+		return addr, err
 	}
-	t.Fatal("no port is free")
-	return ""
+	return "", errors.New("no port is free")
 }

@@ -23,6 +23,15 @@ func Hit(point string) {
 	time.AfterFunc(time.Duration(micros)*time.Microsecond, kill)
 }
 
+// HoldTimeout is what BINDERY_HOLD_TIMEOUT says, else zero.
+func HoldTimeout() time.Duration {
+	millis, err := strconv.Atoi(os.Getenv("BINDERY_HOLD_TIMEOUT"))
+	if err != nil || millis <= 0 {
+		return 0
+	}
+	return time.Duration(millis) * time.Millisecond
+}
+
 func kill() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {} // the signal is on its way

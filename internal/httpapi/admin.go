@@ -17,11 +17,15 @@ type AdminConfig struct {
 	// Crossing shows one crossing to its owner, mandates and record included. nil:
 	// this process is no party of crossings.
 	Crossing func(ctx context.Context, crossingID string) ([]byte, error)
-	Log      *slog.Logger // nil: nothing is logged
+	// Metrics answers GET /metrics; nil: nothing is counted.
+	Metrics http.Handler
+	Log     *slog.Logger // nil: nothing is logged
 }
 
-// NewAdmin returns the handler of a private listener: GET /healthz for anyone who can
-// reach it, GET /v1/crossings/{crossing_id} under the operator's credential.
+// NewAdmin returns the handler of a private listener: GET /healthz and GET /metrics for
+// anyone who can reach it and calls it by its name, which a page of another origin cannot;
+// GET /v1/crossings/{crossing_id} under the operator's credential. Metrics need none, since
+// they name nobody and a scraper on this machine has no other use for one.
 func NewAdmin(cfg AdminConfig) http.Handler {
 	e := &edge{mux: http.NewServeMux(), log: logger(cfg.Log)}
 	e.get("/healthz", func(*http.Request) ([]byte, error) {
@@ -37,6 +41,9 @@ func NewAdmin(cfg AdminConfig) http.Handler {
 		}
 		return cfg.Crossing(r.Context(), r.PathValue("crossing_id"))
 	})
+	if cfg.Metrics != nil {
+		e.mux.Handle("GET /metrics", cfg.Metrics)
+	}
 	e.mux.Handle("/", orNotFound(nil))
 	return Guard{Hosts: cfg.Hosts, Log: cfg.Log}.Wrap(e.mux)
 }

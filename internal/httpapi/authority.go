@@ -40,6 +40,7 @@ func (e *edge) authorityRoutes(a *authority.Authority, rest http.Handler) {
 	verify := func(r *http.Request, body []byte) ([]byte, error) { return verify(r.Context(), a, body) }
 	e.post("/v1/crossing:verify", verify)
 	e.post("/crossing:verify", verify) // AG-63
+	e.standingRoutes(a)
 	e.mux.HandleFunc("GET /canal/verify/{seal_id}", func(w http.ResponseWriter, r *http.Request) {
 		e.resolve(w, r, a, r.PathValue("seal_id"))
 	})

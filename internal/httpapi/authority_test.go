@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/bindery/bindery/internal/httpapi"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
@@ -65,7 +65,7 @@ func newSigner(t *testing.T) *jose.Signer {
 
 func newSite(t *testing.T, rate authority.Rate, rest http.Handler) *site {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "va.db"))
+	db, err := sqlite.Open(t.Context(), sqlitetest.Path(t))
 	if err != nil {
 		t.Fatal(err)
 	}

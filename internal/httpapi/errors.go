@@ -26,12 +26,14 @@ func status(code string) (int, bool) {
 		return http.StatusNotFound, true
 	case api.CodeEnrolment:
 		return http.StatusForbidden, true
-	case api.CodeConflict, api.CodePredecessorMissing:
+	case api.CodeConflict, api.CodePredecessorMissing, api.CodeDomainMismatch, api.CodeDomainMalformed:
 		return http.StatusConflict, true
 	case api.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge, true
-	case api.CodeUnavailable:
+	case api.CodeUnavailable, api.CodeRegistryUnreachable:
 		return http.StatusServiceUnavailable, true
+	case api.CodeDomainUnreachable:
+		return http.StatusBadGateway, true
 	case codeMisdirected:
 		return http.StatusMisdirectedRequest, true
 	case codeOrigin:

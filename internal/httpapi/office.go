@@ -15,12 +15,13 @@ import (
 const defaultAuditRows = 100
 
 // officeRoutes are those by which an operator, and each principal for itself, keeps the
-// directory. Their answer is {} but for the audit.
+// directory. Their answer is {} but for the audit and the list of what waits.
 func (e *edge) officeRoutes(ra *registry.Registry) {
 	e.post("/v1/ra/issuers", change(ra, api.ParseRegisterIssuer, ra.RegisterIssuer))
 	e.post("/v1/ra/additions", change(ra, api.ParseAddition, ra.Add))
 	e.post("/v1/ra/suspensions", change(ra, api.ParseSuspension, ra.SetSuspended))
 	e.post("/v1/ra/withdrawals", change(ra, api.ParseWithdrawal, ra.Withdraw))
+	e.keyRoutes(ra)
 	audit := as(ra, func(r *http.Request, actor registry.Actor, _ []byte) ([]byte, error) {
 		before, limit, err := auditPage(r.URL.Query())
 		if err != nil {

@@ -149,6 +149,9 @@ func TestDirectoryRoundTrip(t *testing.T) {
 			t.Errorf("add: %v", err)
 		}
 	}
+	if err := operator.DecideHuman(ctx, api.HumanDecision{PrincipalID: a.id, Key: human.Key.ID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
 	record := func() mandate.Principal {
 		t.Helper()
 		p, err := operator.Principal(ctx, a.id)
@@ -176,19 +179,20 @@ func TestDirectoryRoundTrip(t *testing.T) {
 	}
 	named(t, "a withdrawn credential", a.ra.Withdraw(ctx, gone), api.CodeUnauthenticated)
 
-	audit, err := operator.AuditRows(ctx, 0, 5)
+	audit, err := operator.AuditRows(ctx, 0, 6)
 	var did []string
 	for _, row := range audit.Rows {
 		did = append(did, row.Role+" "+row.Operation+" "+row.Outcome)
 	}
 	want := []string{
-		"principal withdraw withdrawn", "operator set_status active", "operator set_status suspended", "principal add added",
+		"principal withdraw withdrawn", "operator set_status active", "operator set_status suspended", "operator decide_human approved",
+		"principal add requested",
 		"principal enrol enrolled",
 	}
 	if err != nil || !slices.Equal(did, want) {
 		t.Errorf("audit %q, %v", did, err)
 	}
-	rest, err := operator.AuditRows(ctx, audit.Rows[4].ID, 500)
+	rest, err := operator.AuditRows(ctx, audit.Rows[5].ID, 500)
 	if err != nil || len(rest.Rows) != 2 {
 		t.Errorf("the rest: %+v, %v", rest, err)
 	}

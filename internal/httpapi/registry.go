@@ -22,6 +22,17 @@ func (e *edge) registryRoutes(ra *registry.Registry) {
 		}
 		return answer.Bytes(), nil
 	}))
+	e.post("/v1/ra/peers", limited(ra, func(r *http.Request, body []byte) ([]byte, error) {
+		req, err := api.ParseEnrolPeer(body)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := ra.EnrolPeer(r.Context(), req)
+		if err != nil {
+			return nil, err
+		}
+		return answer.Bytes(), nil
+	}))
 	e.post("/v1/ra/status", limited(ra, func(r *http.Request, body []byte) ([]byte, error) {
 		req, err := api.ParseStatusRequest(body)
 		if err != nil {
@@ -35,6 +46,7 @@ func (e *edge) registryRoutes(ra *registry.Registry) {
 	e.get("/v1/ra/principals/{id}", func(r *http.Request) ([]byte, error) { return principal(r, nil) })
 	e.officeRoutes(ra)
 	e.spendRoutes(ra)
+	e.revocationRoutes(ra)
 	e.post("/v1/ra/opens", as(ra, func(r *http.Request, actor registry.Actor, body []byte) ([]byte, error) {
 		req, err := api.ParseRegisterOpen(body)
 		if err != nil {
@@ -77,6 +89,13 @@ func (e *edge) spendRoutes(ra *registry.Registry) {
 			return nil, err
 		}
 		return statement(ra.Confirm(r.Context(), actor, req.Triple))
+	}))
+	e.post("/v1/ra/releases", as(ra, func(r *http.Request, actor registry.Actor, body []byte) ([]byte, error) {
+		req, err := api.ParseRelease(body)
+		if err != nil {
+			return nil, err
+		}
+		return statement(ra.Release(r.Context(), actor, req))
 	}))
 	e.post("/v1/ra/units", as(ra, func(r *http.Request, actor registry.Actor, body []byte) ([]byte, error) {
 		req, err := api.ParseConsume(body)

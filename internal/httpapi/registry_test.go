@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -27,11 +27,19 @@ type office struct {
 	ra   *registry.Registry
 	key  jose.Key
 	http *http.Client
+	path string   // of the database
+	web  *domains // what domains publish
 }
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ra.db"))
+	return newOfficeIn(t, registry.ReleaseNone)
+}
+
+func newOfficeIn(t *testing.T, release registry.ReleaseMode) *office {
+	t.Helper()
+	path, web := sqlitetest.Path(t), new(domains)
+	db, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +47,7 @@ func newOffice(t *testing.T) *office {
 	signer := newSigner(t)
 	ra, err := registry.New(registry.Config{
 		Store: db.Registry(), Signer: signer, Now: func() time.Time { return start }, VAURL: "https://va.example/",
+		Release: release, Domains: web,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +61,7 @@ func newOffice(t *testing.T) *office {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	return &office{url: server.URL, ra: ra, key: signer.Key(), http: server.Client()}
+	return &office{url: server.URL, ra: ra, key: signer.Key(), http: server.Client(), path: path, web: web}
 }
 
 // A firm is an organisation that enrols over the wire.

@@ -114,6 +114,7 @@ func TestIndependentRecomputation(t *testing.T) {
 				if err := os.CopyFS(copied, os.DirFS(w.of(role))); err != nil {
 					t.Fatal(err)
 				}
+				w.run(t, "keys", "encrypt", "--dir", copied) // keys in clear are refused where they have been moved to
 				alter(t, w, filepath.Join(copied, "bindery.db"))
 				w.serve(t, role, copied)
 			}

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/sha256"
+	"time"
 
 	"github.com/bindery/bindery/jcs"
 )
@@ -23,6 +24,14 @@ type Key struct {
 	// Empty means that the key goes by its ID, as all of our own do.
 	Kid    string
 	Public *ecdsa.PublicKey
+	// NotBefore and NotAfter are when the key's owner lets it sign: from the first, and
+	// until just before the second. A zero time is no bound. They are no part of a JWK.
+	NotBefore, NotAfter time.Time
+}
+
+// SignsAt reports whether the owner lets the key sign at the given time.
+func (k Key) SignsAt(at time.Time) bool {
+	return (k.NotBefore.IsZero() || !at.Before(k.NotBefore)) && (k.NotAfter.IsZero() || at.Before(k.NotAfter))
 }
 
 // Name returns the name under which the key is looked up: Kid if it has one, else ID.

@@ -17,11 +17,15 @@ const SignatureSize = 64
 // token, or a remote service. Every signature is randomised and has a low s.
 // A Signer is safe for concurrent use if the underlying one is.
 type Signer struct {
-	backend crypto.Signer
-	key     Key
+	backend  crypto.Signer
+	key      Key
+	verified bool // what the backend answers is verified before it is used
+	open     func() (*Signer, error)
 }
 
-// NewSigner returns a Signer over s, whose public key must be on P-256.
+// NewSigner returns a Signer over s, whose public key must be on P-256. What s signs is
+// verified under that key before it leaves, unless s is an [*ecdsa.PrivateKey]: there the
+// standard library has both halves, and nobody stands between.
 func NewSigner(s crypto.Signer) (*Signer, error) {
 	if s == nil {
 		return nil, fault("key", "no signer")
@@ -34,7 +38,18 @@ func NewSigner(s crypto.Signer) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Signer{backend: s, key: key}, nil
+	_, inMemory := s.(*ecdsa.PrivateKey)
+	return &Signer{backend: s, key: key, verified: !inMemory}, nil
+}
+
+// Later returns a Signer with the given key that open provides when something is to be
+// signed, each time: a private key that nothing uses need not be opened. A Signer of
+// another key is an error then.
+func Later(key Key, open func() (*Signer, error)) (*Signer, error) {
+	if key.Public == nil || open == nil {
+		return nil, fault("key", "no key, or nothing to open it")
+	}
+	return &Signer{key: key, open: open}, nil
 }
 
 // Key returns the public key that verifies what s signs.
@@ -43,6 +58,13 @@ func (s *Signer) Key() Key { return s.key }
 // Sign returns the ES256 signature r ‖ s over signingInput, low s. Two calls with
 // one input give two signatures (§4.1.1, GC-142).
 func (s *Signer) Sign(signingInput []byte) ([SignatureSize]byte, error) {
+	if s.open != nil {
+		opened, err := s.opened()
+		if err != nil {
+			return [SignatureSize]byte{}, err
+		}
+		return opened.Sign(signingInput)
+	}
 	digest := sha256.Sum256(signingInput)
 	// The reader is never nil and never the caller's: a nil one makes the standard
 	// library sign deterministically (RFC 6979), which §4.1.1 forbids.
@@ -50,7 +72,21 @@ func (s *Signer) Sign(signingInput []byte) ([SignatureSize]byte, error) {
 	if err != nil {
 		return [SignatureSize]byte{}, err
 	}
+	if s.verified && !ecdsa.VerifyASN1(s.key.Public, digest[:], der) {
+		return [SignatureSize]byte{}, fault("signature", "signer answered with no signature of its key over these bytes")
+	}
 	return rawLowS(der)
+}
+
+func (s *Signer) opened() (*Signer, error) {
+	opened, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	if opened == nil || !opened.key.Same(s.key) {
+		return nil, fault("key", "opened to another key")
+	}
+	return opened, nil
 }
 
 // rawLowS turns an ASN.1 signature into r ‖ s, with s replaced by n−s if that is

@@ -156,3 +156,60 @@ func TestSignCompactHeader(t *testing.T) {
 		t.Error("signed without a typ")
 	}
 }
+
+// covers GC-142
+func TestSignerVerifiesBackend(t *testing.T) {
+	k, other := mustKey(t), mustKey(t)
+	for name, sign := range map[string]func(digest []byte) ([]byte, error){
+		"another digest": func(digest []byte) ([]byte, error) {
+			digest = append([]byte{digest[0] ^ 1}, digest[1:]...)
+			return k.Sign(rand.Reader, digest, crypto.SHA256)
+		},
+		"another key": func(digest []byte) ([]byte, error) { return other.Sign(rand.Reader, digest, crypto.SHA256) },
+	} {
+		s, err := jose.NewSigner(backend{k, func(_ io.Reader, digest []byte, _ crypto.SignerOpts) ([]byte, error) { return sign(digest) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sig, err := s.Sign([]byte("x")); err == nil || sig != [64]byte{} {
+			t.Errorf("%s: a signature that does not verify leaves", name)
+		}
+	}
+}
+
+func TestLater(t *testing.T) {
+	now := mustSigner(t, mustKey(t))
+	opened := 0
+	s, err := jose.Later(now.Key(), func() (*jose.Signer, error) { opened++; return now, nil })
+	if err != nil || opened != 0 || !s.Key().Same(now.Key()) {
+		t.Fatalf("%v, opened %d times", err, opened)
+	}
+	token, err := jose.SignCompact(s, "x+jwt", []byte(`{}`))
+	if err != nil || opened != 1 {
+		t.Fatalf("%v, opened %d times", err, opened)
+	}
+	c, err := jose.ParseCompact(token, 1<<10)
+	if err != nil || c.Verify(now.Key()) != nil {
+		t.Errorf("%v, %v", err, c.Verify(now.Key()))
+	}
+	locked := errors.New("locked")
+	for name, open := range map[string]func() (*jose.Signer, error){
+		"locked":      func() (*jose.Signer, error) { return nil, locked },
+		"another key": func() (*jose.Signer, error) { return mustSigner(t, mustKey(t)), nil },
+		"nothing":     func() (*jose.Signer, error) { return nil, nil },
+	} {
+		s, err := jose.Later(now.Key(), open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sig, err := s.Sign([]byte("x")); err == nil || sig != [64]byte{} || name == "locked" && !errors.Is(err, locked) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := jose.Later(jose.Key{}, func() (*jose.Signer, error) { return now, nil }); err == nil {
+		t.Error("no key: taken")
+	}
+	if _, err := jose.Later(now.Key(), nil); err == nil {
+		t.Error("nothing to open it: taken")
+	}
+}

@@ -19,7 +19,7 @@
 //	--- end
 //
 // Old is whole lines, with their indentation, and stands once in the file; new replaces
-// them and may be empty. The test is written as go test prints it, subtests after a slash.
+// them and may be empty. Rows are "none" for a guard that no register asks for. The test is written as go test prints it, subtests after a slash.
 //
 // Refused, with the line: an unknown, missing, repeated or empty member, an id that is
 // taken or not lower-case letters, digits and hyphens, an entry without end, text between
@@ -39,10 +39,13 @@ import (
 // Path is where the list stands, from the root of the repository.
 const Path = "internal/mutants/mutants.txt"
 
+// NoRows stands for the rows of a guard that no row of a register asks for.
+const NoRows = "none"
+
 // A Mutant is one entry of the list.
 type Mutant struct {
 	ID      string   // unique; lower-case letters, digits and hyphens
-	Rows    []string // ids of register rows that the guard enforces, at least one
+	Rows    []string // ids of register rows that the guard enforces; nil for NoRows
 	Why     string   // what the mutant lets through, in a few words
 	File    string   // the mutated file, from the root, with slashes
 	Package string   // the package of the test, as go test takes it: "./chain"
@@ -105,7 +108,9 @@ func entry(lines []string, at int) (Mutant, int, error) {
 		}
 		members[name] = value
 	}
-	m.Rows = strings.Split(members["rows"], ", ")
+	if members["rows"] != NoRows {
+		m.Rows = strings.Split(members["rows"], ", ")
+	}
 	m.Why, m.File, m.Package, m.Test = members["why"], members["file"], members["package"], members["test"]
 	switch {
 	case members["rows"] == "" || m.Why == "" || m.File == "":

@@ -53,6 +53,13 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseNoRows(t *testing.T) {
+	list, err := mutants.Parse(strings.Replace(one, "rows: GC-257, GC-258", "rows: none", 1))
+	if err != nil || len(list) != 1 || list[0].Rows != nil {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	swap := func(old, new string) string { return strings.Replace(one, old, new, 1) }
 	for name, tt := range map[string]struct{ text, want string }{

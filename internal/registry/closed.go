@@ -20,15 +20,17 @@ import (
 // since, and book nothing.
 //
 // Refusals, in the order of AG-58 as far as it goes here: ROLE_MISMATCH;
-// MANDATE_INVALID for form, signature, a high s, a missing act (GC-297), or an Open that
+// MANDATE_INVALID for form, signature, a high s, a key outside its time, a missing act (GC-297), or an Open that
 // is unknown or another agent's; MALFORMED_MANDATE for class, amounts, currency or an
 // act outside the profile; CLASS_BELOW_FLOOR; MANDATE_EXPIRED for it or its Open;
 // NARROWING_VIOLATION for an act or class that the Open does not give; CURRENCY_MISMATCH;
 // NARROWING_VIOLATION for a limit above the Open's (AG-22) or an exp after it (AG-18);
 // MAGNITUDE_EXHAUSTED for an amount above the limit, a limit of none (M-5), or a draw
-// above what is left; MANDATE_REVOKED for the Open; api.CodeConflict when the Closed is
+// above what is left; MANDATE_PARTY_MISMATCH for an audience with an RA of its own whose agent
+// is registered here as another's; MANDATE_REVOKED for the Open; api.CodeConflict when the Closed is
 // registered in other bytes or for another counterparty.
 func (r *Registry) RegisterClosed(ctx context.Context, actor Actor, req api.RegisterClosed) (receipt string, err error) {
+	defer r.observe(callRegisterClosed, &err)
 	if err := actor.require(api.RoleAgent); err != nil {
 		return "", err
 	}
@@ -42,7 +44,7 @@ func (r *Registry) RegisterClosed(ctx context.Context, actor Actor, req api.Regi
 	if stored, ok, err := r.knownClosed(ctx, presented, actor, req.CounterpartyAgent); ok || err != nil {
 		return stored, err
 	}
-	c, err := r.judgeClosed(ctx, presented, actor)
+	c, err := r.judgeClosed(ctx, presented, actor, req.CounterpartyAgent)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +94,7 @@ func (r *Registry) knownClosed(ctx context.Context, p *mandate.PresentedClosed, 
 	return c.Receipt, true, nil
 }
 
-func (r *Registry) judgeClosed(ctx context.Context, p *mandate.PresentedClosed, actor Actor) (Closed, error) {
+func (r *Registry) judgeClosed(ctx context.Context, p *mandate.PresentedClosed, actor Actor, counterparty string) (Closed, error) {
 	now := r.now()
 	parent, err := r.cfg.Store.FindOpen(ctx, p.OpenMandateHash())
 	if errors.Is(err, ErrNotFound) {
@@ -113,14 +115,21 @@ func (r *Registry) judgeClosed(ctx context.Context, p *mandate.PresentedClosed, 
 	if err != nil {
 		return Closed{}, err
 	}
+	if !signerNow(closed, open, principal, now) {
+		return Closed{}, refusal(crossing.MandateInvalid)
+	}
 	limit, err := r.narrows(closed, open, parent, now)
 	if err != nil {
+		return Closed{}, err
+	}
+	if err := r.theirs(ctx, closed.Audience(), counterparty); err != nil {
 		return Closed{}, err
 	}
 	return Closed{
 		TokenHash: closed.TokenHash(), SignedHash: closed.SignedHash(), OpenHash: parent.OpenHash,
 		PrincipalID: parent.PrincipalID, AgentID: actor.AgentID, CrossingID: closed.CrossingID(),
 		Limit: limit.Magnitude, Draw: draw(parent.Limit, limit), ExpiresAt: closed.ExpiresAt(), At: now,
+		SignerKey: closed.SignerKey().ID,
 	}, nil
 }
 

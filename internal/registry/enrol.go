@@ -31,8 +31,11 @@ func (r *Registry) NewCode(ctx context.Context) (secret string, err error) {
 // same answer. api.CodeEnrolment: the code is unknown, used for another request, or
 // expired. api.CodeConflict: the principal, or an agent, key or credential, is known
 // already; the code may be used again. ROLE_MISMATCH: the request wants a credential of
-// a role that only the authority's own principal may have.
-func (r *Registry) Enrol(ctx context.Context, req api.Enrol) (api.Enrolled, error) {
+// a role that only the authority's own principal may have. A human's key that comes with
+// it waits for the operator, as one of Add does; with EnrolSelf it is the operator who
+// brings it.
+func (r *Registry) Enrol(ctx context.Context, req api.Enrol) (_ api.Enrolled, refused error) {
+	defer r.observe(callEnrol, &refused)
 	for _, c := range req.Credentials {
 		if c.Role == api.RoleOperator || c.Role == api.RoleIssuer {
 			return api.Enrolled{}, refusal(crossing.RoleMismatch)
@@ -63,7 +66,7 @@ func (r *Registry) enrol(ctx context.Context, req api.Enrol, code jcs.Hex256) (a
 		}
 		answer.PublisherGrant = grant
 	}
-	stored, err := r.cfg.Store.Enrol(ctx, Enrolment{
+	enrolment := Enrolment{
 		Code:    code,
 		Request: jcs.HexOf(req.Bytes()),
 		Answer:  answer.Bytes(),
@@ -74,7 +77,11 @@ func (r *Registry) enrol(ctx context.Context, req api.Enrol, code jcs.Hex256) (a
 			ClearanceIDHash: req.ClearanceIDHash, TrustBasis: req.TrustBasis, AGCLevel: req.AGCLevel,
 		},
 		Credentials: req.Credentials,
-	})
+	}
+	if code != "" {
+		enrolment.Principal.Humans, enrolment.Requests = nil, req.Humans
+	}
+	stored, err := r.cfg.Store.Enrol(ctx, enrolment)
 	switch {
 	case errors.Is(err, ErrCode):
 		return api.Enrolled{}, &api.Error{Code: api.CodeEnrolment}
@@ -110,5 +117,8 @@ func (r *Registry) principal(ctx context.Context, id string, now time.Time) (man
 		return mandate.Principal{}, fmt.Errorf("registry: %w", err)
 	}
 	p.At, p.Expires = now, now.Add(PrincipalLifetime)
+	if p.DomainProvedAt.IsZero() || p.DomainProvedAt.After(now) || !now.Before(p.DomainProvedAt.Add(DomainLifetime)) {
+		p.Domain, p.DomainProvedAt = "", time.Time{}
+	}
 	return p, nil
 }

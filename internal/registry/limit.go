@@ -2,6 +2,7 @@ package registry
 
 import (
 	"sync"
+	"time"
 
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/limit"
@@ -20,11 +21,15 @@ type limiter struct {
 // Admit takes one request from the budget of a remote address, or returns RATE_LIMITED as
 // an [*api.Error]. The edge calls it before what needs no credential: Enrol, Status,
 // Principal. remote is any name by which it tells clients apart.
-func (r *Registry) Admit(remote string) error {
-	now := r.now()
-	r.limiter.mu.Lock()
-	defer r.limiter.mu.Unlock()
-	if r.limiter.buckets.Admit(remote, now) {
+func (r *Registry) Admit(remote string) (refused error) {
+	defer r.observe(callAdmit, &refused)
+	return r.limiter.admit(remote, r.now())
+}
+
+func (l *limiter) admit(name string, now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.buckets.Admit(name, now) {
 		return nil
 	}
 	return refusal(crossing.RateLimited)

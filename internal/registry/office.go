@@ -19,7 +19,8 @@ import (
 // Refusals: ROLE_MISMATCH; api.CodeMalformed; api.CodeNotFound for an unknown principal;
 // api.CodeConflict when the credential has another role or owner, or was withdrawn
 // (GC-082), or the list is full.
-func (r *Registry) RegisterIssuer(ctx context.Context, actor Actor, req api.RegisterIssuer) error {
+func (r *Registry) RegisterIssuer(ctx context.Context, actor Actor, req api.RegisterIssuer) (refused error) {
+	defer r.observe(callOffice, &refused)
 	if err := actor.require(api.RoleOperator); err != nil {
 		return err
 	}
@@ -41,20 +42,23 @@ func fromOffice(err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return &api.Error{Code: api.CodeNotFound}
-	case errors.Is(err, ErrExists), errors.Is(err, ErrFull):
+	case errors.Is(err, ErrExists), errors.Is(err, ErrFull), errors.Is(err, ErrRevoked):
 		return &api.Error{Code: api.CodeConflict}
 	}
 	return fmt.Errorf("registry: %w", err)
 }
 
 // Add registers further keys, agents, humans and credentials of a principal. What stands
-// there already is no fault. The actor is that principal, or the operator.
+// there already is no fault. The actor is that principal, or the operator. A human's key
+// that the principal adds is only asked for: it signs nothing until the operator approves
+// it by DecideHuman; one that the operator adds is registered at once.
 //
 // Refusals: ROLE_MISMATCH, also for a credential of the roles issuer and operator, which
 // only the operator's own means give; api.CodeMalformed; api.CodeNotFound for another
 // principal, or an agent that is not the principal's; api.CodeConflict when a key, agent or
 // credential is there with another use or owner, or the principal has as many as it may.
-func (r *Registry) Add(ctx context.Context, actor Actor, req api.Addition) error {
+func (r *Registry) Add(ctx context.Context, actor Actor, req api.Addition) (refused error) {
+	defer r.observe(callOffice, &refused)
 	if err := actor.require(api.RolePrincipal, api.RoleOperator); err != nil {
 		return err
 	}
@@ -69,10 +73,14 @@ func (r *Registry) Add(ctx context.Context, actor Actor, req api.Addition) error
 	if actor.Role == api.RolePrincipal && actor.PrincipalID != req.PrincipalID {
 		return &api.Error{Code: api.CodeNotFound}
 	}
-	err := r.cfg.Store.Add(ctx, Addition{
+	a := Addition{
 		PrincipalID: req.PrincipalID, Keys: req.Keys, Agents: req.Agents, Humans: req.Humans,
 		Credentials: req.Credentials, By: actor, At: r.now(),
-	})
+	}
+	if actor.Role != api.RoleOperator {
+		a.Humans, a.Requests = nil, a.Humans
+	}
+	err := r.cfg.Store.Add(ctx, a)
 	if err != nil {
 		return fromOffice(err)
 	}
@@ -87,7 +95,8 @@ func (r *Registry) Add(ctx context.Context, actor Actor, req api.Addition) error
 //
 // Refusals: ROLE_MISMATCH; api.CodeMalformed; api.CodeNotFound; api.CodeConflict for the
 // operator's own principal, whom nobody could reinstate.
-func (r *Registry) SetSuspended(ctx context.Context, actor Actor, req api.Suspension) error {
+func (r *Registry) SetSuspended(ctx context.Context, actor Actor, req api.Suspension) (refused error) {
+	defer r.observe(callOffice, &refused)
 	if err := actor.require(api.RoleOperator); err != nil {
 		return err
 	}
@@ -101,6 +110,7 @@ func (r *Registry) SetSuspended(ctx context.Context, actor Actor, req api.Suspen
 	if err != nil {
 		return fromOffice(err)
 	}
+	r.lists.changed()
 	r.log.InfoContext(ctx, "principal status set", "principal", req.PrincipalID, "suspended", req.Suspended)
 	return nil
 }
@@ -110,7 +120,8 @@ func (r *Registry) SetSuspended(ctx context.Context, actor Actor, req api.Suspen
 // operator's to withdraw. An issuer's subjects stay listed. A repeat changes nothing.
 //
 // Refusals: ROLE_MISMATCH; api.CodeMalformed; api.CodeNotFound.
-func (r *Registry) Withdraw(ctx context.Context, actor Actor, req api.Withdrawal) error {
+func (r *Registry) Withdraw(ctx context.Context, actor Actor, req api.Withdrawal) (refused error) {
+	defer r.observe(callOffice, &refused)
 	if err := actor.require(api.RolePrincipal, api.RoleOperator); err != nil {
 		return err
 	}
@@ -132,7 +143,8 @@ func (r *Registry) Withdraw(ctx context.Context, actor Actor, req api.Withdrawal
 // 1 to api.MaxAuditRows. before 0 means from the newest. The actor is the operator.
 //
 // Refusals: ROLE_MISMATCH; api.CodeMalformed.
-func (r *Registry) AuditRows(ctx context.Context, actor Actor, before int64, limit int) (api.Audit, error) {
+func (r *Registry) AuditRows(ctx context.Context, actor Actor, before int64, limit int) (_ api.Audit, refused error) {
+	defer r.observe(callOffice, &refused)
 	if err := actor.require(api.RoleOperator); err != nil {
 		return api.Audit{}, err
 	}

@@ -21,11 +21,12 @@ import (
 // list, which without a cnf need be no registered agent (AG-24).
 //
 // Refusals: ROLE_MISMATCH, also for a subject that is not on the issuer's list;
-// MANDATE_INVALID for form, signature, a high s, another issuer, another's agent, a cnf
+// MANDATE_INVALID for form, signature, a high s, a key outside its time, another issuer, another's agent, a cnf
 // that is not the agent's registered key, a withheld limit, or a suspended principal;
 // MALFORMED_MANDATE for class, limit, currency or an act outside the profile;
 // MANDATE_EXPIRED; api.CodeConflict when the same Open is registered in other bytes.
 func (r *Registry) RegisterOpen(ctx context.Context, actor Actor, req api.RegisterOpen) (receipt string, err error) {
+	defer r.observe(callRegisterOpen, &err)
 	if err := actor.require(api.RolePrincipal, api.RoleIssuer); err != nil {
 		return "", err
 	}
@@ -43,17 +44,8 @@ func (r *Registry) RegisterOpen(ctx context.Context, actor Actor, req api.Regist
 	if err != nil {
 		return "", err
 	}
-	if o.Receipt, err = o.registration().Sign(r.cfg.Signer); err != nil {
-		return "", fmt.Errorf("registry: receipt: %w", err)
-	}
-	receipt, err = r.cfg.Store.AddOpen(ctx, o)
-	switch {
-	case errors.Is(err, ErrExists):
-		return "", &api.Error{Code: api.CodeConflict}
-	case errors.Is(err, ErrSuspended):
-		return "", refusal(crossing.MandateInvalid)
-	case err != nil:
-		return "", fmt.Errorf("registry: %w", err)
+	if receipt, err = r.addOpen(ctx, o); err != nil {
+		return "", err
 	}
 	r.log.InfoContext(ctx, "open registered", "principal", o.PrincipalID, "open_mandate_hash", o.OpenHash)
 	return receipt, nil
@@ -105,7 +97,7 @@ func (r *Registry) judgeOpen(ctx context.Context, p *mandate.PresentedOpen, acto
 	if err != nil {
 		return Open{}, fromFault(err)
 	}
-	if !ownAgent(principal, open, actor, now) {
+	if !signsNow(principal.IssuerKeys(now), open.KeyID(), now) || !ownAgent(principal, open, actor, now) {
 		return Open{}, refusal(crossing.MandateInvalid)
 	}
 	limit, disclosed, err := open.Amount()
@@ -123,11 +115,13 @@ func (r *Registry) judgeOpen(ctx context.Context, p *mandate.PresentedOpen, acto
 	if open.Expired(now) {
 		return Open{}, refusal(crossing.MandateExpired)
 	}
+	cnf, _ := open.ConfirmationKey()
 	return Open{
 		OpenHash: open.OpenHash(), TokenHash: open.TokenHash(), SignedHash: open.SignedHash(),
 		PrincipalID: principal.ID, AgentID: open.Subject(),
 		Limit: limit, ExpiresAt: open.ExpiresAt(), Token: open.Token(), At: now,
 		SingleParty: permitsNobody(open.Counterparties()), By: actor,
+		SignerKey: open.SignerKey().ID, ConfirmationKey: cnf.ID,
 	}, nil
 }
 

@@ -25,21 +25,25 @@ import (
 // and the crossing, or the effector is not the responder's; MANDATE_REVOKED;
 // MANDATE_EXPIRED. What no later call can undo carries the signed final refusal in Receipt.
 func (r *Registry) Hold(ctx context.Context, actor Actor, req api.Hold) (receipt string, err error) {
+	defer r.observe(callHold, &err)
 	if err := actor.require(api.RoleEffector); err != nil {
 		return "", err
 	}
-	if !mandate.ValidCrossingID(req.CrossingID) {
-		return "", &api.Error{Code: api.CodeMalformed, Pointer: "/crossing_id"}
+	if err := req.Validate(); err != nil {
+		return "", err
 	}
 	triple := req.Triple()
 	if triple.InitiatorToken == triple.ResponderToken {
 		return "", refusal(crossing.MandatePartyMismatch) // one mandate is no pair, and no receipt could name it
 	}
 	now := r.now()
-	if receipt, err = r.sign(triple, actor, mandate.Held, now); err != nil {
+	if receipt, err = r.sign(triple, req.Half(), actor, mandate.Held, now); err != nil {
 		return "", err
 	}
-	receipt, err = r.cfg.Store.Hold(ctx, Hold{Triple: triple, Effector: actor.PrincipalID, Receipt: receipt, At: now})
+	receipt, err = r.cfg.Store.Hold(ctx, Hold{
+		Triple: triple, Half: req.Half(), Effector: actor.PrincipalID, Receipt: receipt, At: now,
+		Lapses: now.Add(r.cfg.HoldTimeout), CounterpartyAgent: req.CounterpartyAgent,
+	})
 	if err != nil {
 		return "", r.refuse(ctx, triple, err)
 	}
@@ -57,7 +61,7 @@ func (r *Registry) Confirmation(_ context.Context, actor Actor, triple mandate.T
 	if err := validTriple(triple); err != nil {
 		return "", err
 	}
-	return r.sign(triple, actor, mandate.Spent, r.now())
+	return r.sign(triple, mandate.Both, actor, mandate.Spent, r.now())
 }
 
 // Confirm spends a held triple: it reads both mandates again and decides, in one
@@ -70,17 +74,19 @@ func (r *Registry) Confirmation(_ context.Context, actor Actor, triple mandate.T
 // in Receipt, with the flags that say which token is consumed under this crossing_id, and
 // is logged as mandate_unit_burned (GC-199).
 func (r *Registry) Confirm(ctx context.Context, actor Actor, triple mandate.Triple) (receipt string, err error) {
+	defer r.observe(callConfirm, &err)
 	if err := actor.require(api.RoleEffector); err != nil {
 		return "", err
 	}
 	if err := validTriple(triple); err != nil {
 		return "", err
 	}
-	now := r.now()
-	if receipt, err = r.sign(triple, actor, mandate.Spent, now); err != nil {
-		return "", err
+	receipt, err = r.confirm(ctx, actor, triple, mandate.Both)
+	if errors.Is(err, ErrHalf) { // rare: only then the row is asked which half it keeps
+		if row, fault := r.cfg.Store.Find(ctx, triple); fault == nil {
+			receipt, err = r.confirm(ctx, actor, triple, row.Half)
+		}
 	}
-	receipt, err = r.cfg.Store.Confirm(ctx, Confirmation{Triple: triple, Effector: actor.PrincipalID, Receipt: receipt, At: now})
 	if errors.Is(err, ErrRevoked) || errors.Is(err, ErrExpired) {
 		r.log.WarnContext(ctx, logBurned, "effector", actor.PrincipalID, "crossing_id", triple.CrossingID)
 	}
@@ -89,6 +95,16 @@ func (r *Registry) Confirm(ctx context.Context, actor Actor, triple mandate.Trip
 	}
 	r.log.InfoContext(ctx, "confirmed", "effector", actor.PrincipalID, "crossing_id", triple.CrossingID)
 	return receipt, nil
+}
+
+func (r *Registry) confirm(ctx context.Context, actor Actor, triple mandate.Triple, half mandate.Half) (receipt string, err error) {
+	now := r.now()
+	if receipt, err = r.sign(triple, half, actor, mandate.Spent, now); err != nil {
+		return "", err
+	}
+	return r.cfg.Store.Confirm(ctx, Confirmation{
+		Triple: triple, Half: half, Effector: actor.PrincipalID, Receipt: receipt, At: now,
+	})
 }
 
 func validTriple(t mandate.Triple) error {
@@ -110,8 +126,8 @@ func validTriple(t mandate.Triple) error {
 
 // sign makes a receipt before the transaction that may store it: no key is used while
 // the store's one writer waits.
-func (r *Registry) sign(t mandate.Triple, actor Actor, state mandate.SpendState, at time.Time) (string, error) {
-	receipt, err := mandate.SpendReceipt{Triple: t, Effector: actor.PrincipalID, State: state, At: at}.Sign(r.cfg.Signer)
+func (r *Registry) sign(t mandate.Triple, half mandate.Half, actor Actor, state mandate.SpendState, at time.Time) (string, error) {
+	receipt, err := mandate.SpendReceipt{Triple: t, Half: half, Effector: actor.PrincipalID, State: state, At: at}.Sign(r.cfg.Signer)
 	if err != nil {
 		return "", fmt.Errorf("registry: receipt: %w", err)
 	}
@@ -132,6 +148,9 @@ func (r *Registry) refuse(ctx context.Context, triple mandate.Triple, err error)
 	}
 	f := mandate.FinalRefusal{Triple: triple, Name: string(name), At: r.now()}
 	var fault error
+	if f.Half, fault = r.cfg.Store.Kept(ctx, triple); fault != nil {
+		return fmt.Errorf("registry: %w", fault)
+	}
 	if f.InitiatorSpent, f.ResponderSpent, fault = r.cfg.Store.Spent(ctx, triple); fault != nil {
 		return fmt.Errorf("registry: %w", fault)
 	}
@@ -155,7 +174,7 @@ func verdict(err error) (name crossing.Name, final bool) {
 		return crossing.MagnitudeExhausted, false
 	case errors.Is(err, ErrMismatch):
 		return crossing.MandatePartyMismatch, true // the rows' names never change
-	case errors.Is(err, ErrNotResponder):
+	case errors.Is(err, ErrNotResponder), errors.Is(err, ErrHalf):
 		return crossing.MandatePartyMismatch, false
 	case errors.Is(err, ErrRevoked):
 		return crossing.MandateRevoked, true

@@ -14,6 +14,7 @@ import (
 // Status is the signed answer to whether a mandate is active, reached by either of its
 // hashes (design R5). Anyone may ask: unknown, revoked, expired and spent look alike.
 func (r *Registry) Status(ctx context.Context, req api.StatusRequest) (status string, err error) {
+	defer r.observe(callStatus, &err)
 	if _, err := jcs.ParseHex256(string(req.Hash)); err != nil {
 		return "", &api.Error{Code: api.CodeMalformed, Pointer: "/hash"}
 	}
@@ -41,7 +42,8 @@ func (r *Registry) Status(ctx context.Context, req api.StatusRequest) (status st
 // answer, signed anew.
 //
 // Refusals: ROLE_MISMATCH; api.CodeNotFound for an unknown or another's mandate.
-func (r *Registry) Revoke(ctx context.Context, actor Actor, req api.Revoke) (api.Revoked, error) {
+func (r *Registry) Revoke(ctx context.Context, actor Actor, req api.Revoke) (_ api.Revoked, refused error) {
+	defer r.observe(callRevoke, &refused)
 	if err := actor.require(api.RolePrincipal, api.RoleOperator); err != nil {
 		return api.Revoked{}, err
 	}
@@ -63,6 +65,7 @@ func (r *Registry) Revoke(ctx context.Context, actor Actor, req api.Revoke) (api
 	if err != nil {
 		return api.Revoked{}, fmt.Errorf("registry: revocation: %w", err)
 	}
+	r.lists.changed()
 	r.log.InfoContext(ctx, "mandate revoked", "role", actor.Role, "principal", actor.PrincipalID, "hash", req.Hash)
 	return answer, nil
 }

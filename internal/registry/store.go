@@ -30,7 +30,10 @@ var (
 	ErrNotOwn       = errors.New("registry: effector is not of the mandate's principal")
 	ErrClass        = errors.New("registry: class above the mandate's")
 	ErrCurrency     = errors.New("registry: currency is not the mandate's")
+	ErrOperator     = errors.New("registry: principal has an operator's credential")
+	ErrListed       = errors.New("registry: status list full, or index taken")
 	ErrFull         = errors.New("registry: as many as one may have")
+	ErrHalf         = errors.New("registry: the Closeds of the triple are kept otherwise")
 )
 
 // A Store keeps a Registration Authority's state. Implementations must pass
@@ -38,16 +41,23 @@ var (
 //
 // Every method that writes is one serializable transaction, also across processes and
 // restarts, and writes its audit row in it; when it returns nil, all of it is durable.
-// When it returns one of the errors above, nothing was written. After any other error
+// When it returns one of the errors above, nothing was written, but for what Hold and
+// Confirm say of ErrExpired. After any other error
 // the write may stand or not, and asking again finds out. Stored times have a
 // resolution of one millisecond. All methods may be called concurrently.
 type Store interface {
 	Directory
+	Keyring
 	Issuers
 	Mandates
 	Units
 	Holds
+	Releases
 	Journal
+	Revocations
+	StatusLists
+	Ledger
+	PeerRegistries
 }
 
 // A Directory keeps principals and what belongs to them.
@@ -63,7 +73,8 @@ type Directory interface {
 	// Actor finds whom a credential speaks for. ErrNotFound: unknown, withdrawn, or of
 	// a principal that is not active.
 	Actor(ctx context.Context, credential jcs.Hex256) (Actor, error)
-	// Principal returns what is registered, with At and Expires zero. ErrNotFound.
+	// Principal returns what is registered, without keys that are revoked, and with At and
+	// Expires zero. ErrNotFound: also for a counterpart, for whom a Peer speaks.
 	Principal(ctx context.Context, principalID string) (mandate.Principal, error)
 	// Add stores what an Addition lists and does not stand there yet; if nothing is new,
 	// it writes nothing. ErrNotFound: no such principal, or a credential's agent is not
@@ -71,7 +82,8 @@ type Directory interface {
 	// credential was withdrawn. ErrFull: the principal's record would become longer than
 	// it may be.
 	Add(ctx context.Context, a Addition) error
-	// SetStatus suspends or reinstates a principal. ErrNotFound.
+	// SetStatus suspends or reinstates a principal. ErrNotFound. ErrRevoked: it would
+	// reinstate one that is revoked.
 	SetStatus(ctx context.Context, s StatusChange) error
 	// Withdraw ends a credential for ever. ErrNotFound: unknown, or not of w.PrincipalID,
 	// or an operator's where w.PrincipalID is not "".
@@ -86,6 +98,8 @@ type Enrolment struct {
 	At          time.Time
 	Principal   mandate.Principal
 	Credentials []api.Credential
+	Requests    []mandate.Human // wait for an operator; see Keyring
+	Peer        *Peer           // the RA that speaks for the principal, if it is a counterpart's; nil: this one
 }
 
 // An Addition is what a principal gets in addition to its Enrolment.
@@ -95,7 +109,8 @@ type Addition struct {
 	Agents      []mandate.Agent
 	Humans      []mandate.Human
 	Credentials []api.Credential
-	By          Actor // for the audit row
+	Requests    []mandate.Human // wait for an operator; see Keyring
+	By          Actor           // for the audit row
 	At          time.Time
 }
 
@@ -151,7 +166,8 @@ type Issuer struct {
 type Mandates interface {
 	// AddOpen stores an Open. An Open with the same TokenHash and PrincipalID is the
 	// same Open: its stored receipt is returned. ErrExists: one of the three hashes is
-	// known otherwise. ErrSuspended: the principal.
+	// known otherwise. ErrRevoked: its principal, or one of its two keys. ErrSuspended: the
+	// principal. ErrListed: its place in the status list cannot be had.
 	AddOpen(ctx context.Context, o Open) (receipt string, err error)
 	// FindOpen returns an Open by its open_mandate_hash. ErrNotFound.
 	FindOpen(ctx context.Context, hash jcs.Hex256) (Open, error)
@@ -184,8 +200,12 @@ type Open struct {
 	At                              time.Time
 
 	// What follows is not read back.
-	SingleParty bool  // it permits no counterparty, so it is never shown to one (CL-3)
-	By          Actor // who registers it, for the audit row
+	SingleParty     bool   // it permits no counterparty, so it is never shown to one (CL-3)
+	By              Actor  // who registers it, for the audit row
+	SignerKey       string // thumbprint of the issuer key that has signed it
+	ConfirmationKey string // thumbprint of its cnf key; "" without one
+	StatusList      string // of the list in which it has an entry; "" without one
+	StatusIndex     int64  // of that entry
 }
 
 // A Closed is a registered Closed.
@@ -195,10 +215,11 @@ type Closed struct {
 	ChainID                                 jcs.Hex256
 	CrossingID                              string
 	Limit                                   commitment.Magnitude // spent whole by a hold (M-4b)
-	Draw                                    commitment.Magnitude // what AddClosed books; not read back
+	Draw                                    commitment.Magnitude // what AddClosed books and a release gives back; not read back
 	ExpiresAt                               time.Time
 	Receipt                                 string
 	At                                      time.Time
+	SignerKey                               string // thumbprint of the key that has signed it; not read back
 }
 
 // A Revocation asks for one.
@@ -257,36 +278,48 @@ type Journal interface {
 // Holds keeps what is consumed (design R3). A triple's row decides; no word of an
 // effector does.
 type Holds interface {
-	// Hold consumes both Closeds and stores h.Receipt, or does neither. A triple that
+	// Hold consumes the Closeds of h.Half and stores h.Receipt, or does neither. A triple that
 	// h.Effector holds already, or has confirmed, gets its stored held receipt, whatever
 	// has happened since; one that was released gets its final receipt. Else, asked in
 	// this order: ErrNotFound, a token is unknown; ErrForeign, the triple is another
-	// effector's; ErrServiceHeld, the agent of one is on an issuer's list; ErrConsumed, a
-	// token is consumed; ErrMismatch, the two do not name each other, the chain and the
-	// crossing; ErrNotResponder; ErrRevoked, a Closed or its Open; ErrExpired, at h.At;
-	// ErrSuspended, the principal of one.
+	// effector's; ErrHalf, it is held with another half; ErrServiceHeld, the agent of one is
+	// on an issuer's list; ErrConsumed, a token is consumed, or was given back; ErrMismatch,
+	// the two do not name each other, the chain and the crossing, or the one does not name
+	// the crossing; ErrHalf, the one does not name h.CounterpartyAgent; ErrNotResponder, h.Effector is not the responder's
+	// principal: of the responder's Closed, or, where that is kept elsewhere, the one that
+	// its agent is registered for; ErrHalf, the other Closed is kept here, too; ErrRevoked, a
+	// Closed or its Open; ErrExpired, at h.At, which the Closed's row keeps, so that no other
+	// clock holds it; ErrSuspended, the principal of one.
 	Hold(ctx context.Context, h Hold) (receipt string, err error)
-	// Confirm turns a held triple spent and stores receipt. A triple that is decided
+	// Confirm turns a held triple spent and stores c.Receipt. A triple that is decided
 	// gets its stored final receipt. Else: ErrConsumed, a token is consumed under another
-	// triple; ErrNotHeld; ErrForeign; ErrRevoked and ErrExpired as in Hold. No mandate's
-	// row is written (GC-303).
+	// triple; ErrNotHeld; ErrForeign; ErrHalf; ErrRevoked and ErrExpired as in Hold. The row
+	// keeps that it was refused as expired, so that no other clock confirms it, and is marked
+	// as burned at the first of these two, with an audit row. No mandate's row is written
+	// (GC-303).
 	Confirm(ctx context.Context, c Confirmation) (receipt string, err error)
 	// Spent tells of each token of the triple whether it is held or spent under the
-	// triple's crossing_id.
+	// triple's crossing_id; false of a token that is not kept here.
 	Spent(ctx context.Context, triple mandate.Triple) (initiator, responder bool, err error)
 }
 
 // A Hold asks for one.
 type Hold struct {
 	mandate.Triple
+	Half     mandate.Half
 	Effector string // principal of the effector
 	Receipt  string // signed for the state held
 	At       time.Time
+	// Lapses is when the RA may release the hold if nobody has confirmed it; zero, and after
+	// it, when the earlier of its Closeds expires.
+	Lapses            time.Time
+	CounterpartyAgent string // for a half: agent of the Closed that another RA keeps
 }
 
 // A Confirmation asks for one.
 type Confirmation struct {
 	mandate.Triple
+	Half     mandate.Half
 	Effector string // principal of the effector
 	Receipt  string // signed for the state spent
 	At       time.Time

@@ -29,7 +29,8 @@ const logBurned = "mandate_unit_burned"
 // MANDATE_EXPIRED; CLASS_EXCEEDED for an act above the Open's class (L-1, CM-2);
 // CURRENCY_MISMATCH; MANDATE_REVOKED; MAGNITUDE_EXHAUSTED for more than is left (CM-1),
 // or a limit of none (M-5).
-func (r *Registry) Consume(ctx context.Context, actor Actor, req api.Consume) (api.Consumed, error) {
+func (r *Registry) Consume(ctx context.Context, actor Actor, req api.Consume) (_ api.Consumed, refused error) {
+	defer r.observe(callConsume, &refused)
 	none := api.Consumed{}
 	if err := actor.require(api.RoleEffector); err != nil {
 		return none, err
@@ -106,7 +107,8 @@ func fromConsume(err error) error {
 //
 // Refusals: ROLE_MISMATCH; api.CodeMalformed; api.CodeNotFound when this effector has
 // consumed nothing under the request_id.
-func (r *Registry) Burned(ctx context.Context, actor Actor, req api.Burn) error {
+func (r *Registry) Burned(ctx context.Context, actor Actor, req api.Burn) (refused error) {
+	defer r.observe(callBurn, &refused)
 	if err := actor.require(api.RoleEffector); err != nil {
 		return err
 	}

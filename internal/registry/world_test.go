@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/big"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -34,10 +34,12 @@ var start = time.Unix(1_786_000_000, 0).UTC()
 type world struct {
 	t    *testing.T
 	ra   *registry.Registry
+	key  *jose.Signer
 	keys jose.KeySet
 	path string
 	log  *bytes.Buffer
 	a, b *party
+	web  web // what domains publish
 
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -50,19 +52,25 @@ type party struct {
 	principal, as, effects registry.Actor
 }
 
+// newWorld is a world in the release mode of this run (see TestInReleaseModeOn).
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, now: start, log: new(bytes.Buffer), path: filepath.Join(t.TempDir(), "ra.db")}
+	return newWorldIn(t, mode(t), nil)
+}
+
+func newWorldIn(t *testing.T, release registry.ReleaseMode, peers registry.Peers) *world {
+	t.Helper()
+	w := &world{t: t, now: start, log: new(bytes.Buffer), path: sqlitetest.Path(t)}
 	db, err := sqlite.Open(t.Context(), w.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
 	key := signer(t)
-	w.keys = jose.NewKeySet(key.Key())
+	w.key, w.keys = key, jose.NewKeySet(key.Key())
 	w.ra, err = registry.New(registry.Config{
-		Store: db.Registry(), Signer: key, Now: w.clock, VAURL: "https://va.example/",
-		Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: db.Registry(), Signer: key, Now: w.clock, VAURL: "https://va.example/", Domains: &w.web,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)), Release: release, Peers: peers,
 	})
 	if err != nil {
 		t.Fatal(err)

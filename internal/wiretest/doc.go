@@ -26,6 +26,9 @@
 // [World.Initiator] is an honest initiator instead, with a centre and a store of its own.
 // [World.Liar] is a responder for it that lies at the points which [Lies] name.
 //
+// [Config].Registries puts the Registration Authority elsewhere, or gives the initiators one of
+// their own, and [Config].Postgres keeps everything in PostgreSQL.
+//
 // [World.Rows] reads every row of every table, so that a test can say that nothing was
 // written but the refusal.
 //

@@ -2,7 +2,6 @@ package wiretest
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/bindery/bindery/a2acrossing"
 	"github.com/bindery/bindery/api"
@@ -12,6 +11,7 @@ import (
 	"github.com/bindery/bindery/internal/centre"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/mandate"
 )
 
@@ -36,14 +36,14 @@ func (w *World) Initiator(name string, hook func(point string)) *Initiator {
 func (w *World) InitiatorOver(name string, hook func(point string), wrap func(centre.Store) centre.Store) *Initiator {
 	w.t.Helper()
 	i := &Initiator{Party: w.Party(name), Clock: &Clock{at: w.Clock.Now()}}
-	db, err := sqlite.Open(w.t.Context(), filepath.Join(w.t.TempDir(), name+".db"))
+	db, err := sqlite.Open(w.t.Context(), sqlitetest.Path(w.t))
 	w.check(err)
 	w.t.Cleanup(func() { _ = db.Close() })
 	i.Store = wrap(db.Centre())
 	ra := remoteRA{i.RA}
 	i.Centre, err = centre.New(centre.Config{
-		Store: i.Store, Self: i.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),
-		Registrar: ra, Resolver: ra, Publisher: remoteVA{i.VA}, Verifier: remoteVA{i.VA},
+		Store: i.Store, Self: i.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(i.ra.key.Key()),
+		Registrar: ra, Resolver: ra, Peers: peers{ra: i.ra, party: i.Party}, Publisher: remoteVA{i.VA}, Verifier: remoteVA{i.VA},
 		VerifyURL: w.Authority.VerifyURL, Now: i.Clock.Now, Hook: hook,
 	})
 	w.check(err)

@@ -10,23 +10,20 @@ import (
 	"github.com/bindery/bindery/mandate"
 )
 
-// localRA is the World's RA as its own party speaks to it: registrar, resolver, spender.
-type localRA struct {
-	w *World
-	p *Party
-}
+// localRA is a Party's RA as it speaks to it in this process: registrar, resolver, spender.
+type localRA struct{ p *Party }
 
 func (l *localRA) RegisterClosed(ctx context.Context, token, counterparty string) (string, error) {
 	actor := registry.Actor{Role: api.RoleAgent, PrincipalID: l.p.PrincipalID, AgentID: l.p.AgentID}
-	return l.w.Registry.RegisterClosed(ctx, actor, api.RegisterClosed{Token: token, CounterpartyAgent: counterparty})
+	return l.p.ra.RegisterClosed(ctx, actor, api.RegisterClosed{Token: token, CounterpartyAgent: counterparty})
 }
 
 func (l *localRA) Principal(ctx context.Context, id string) (*mandate.Principal, error) {
-	token, err := l.w.Registry.Principal(ctx, id)
+	token, err := l.p.ra.Principal(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := mandate.ParsePrincipal(token, jose.NewKeySet(l.w.keys.ra.Key()))
+	p, err := mandate.ParsePrincipal(token, jose.NewKeySet(l.p.ra.key.Key()))
 	return &p, err
 }
 
@@ -35,13 +32,13 @@ func (l *localRA) effector() registry.Actor {
 }
 
 func (l *localRA) Hold(ctx context.Context, crossingID, initiatorClosed, responderClosed string) (string, error) {
-	return l.w.Registry.Hold(ctx, l.effector(), api.Hold{
+	return l.p.ra.Hold(ctx, l.effector(), api.Hold{
 		CrossingID: crossingID, InitiatorClosed: initiatorClosed, ResponderClosed: responderClosed,
 	})
 }
 
 func (l *localRA) Confirmation(ctx context.Context, t mandate.Triple) (string, error) {
-	return l.w.Registry.Confirmation(ctx, l.effector(), t)
+	return l.p.ra.Confirmation(ctx, l.effector(), t)
 }
 
 // localVA is the World's VA as its own party speaks to it.

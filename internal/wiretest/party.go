@@ -12,6 +12,7 @@ import (
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/sdjwt"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
@@ -23,8 +24,8 @@ const (
 	closedLifetime = 10 * time.Minute
 )
 
-// A Party is an organisation with one agent and one human, enrolled at the World's RA
-// and VA.
+// A Party is an organisation with one agent and one human, enrolled at one of the World's RAs
+// and at its VA.
 type Party struct {
 	crossing.Profile
 	Basis                           mandate.GovernanceBasis
@@ -34,7 +35,8 @@ type Party struct {
 	RA                              *client.Registry
 	VA                              *client.Authority
 
-	w *World
+	w  *World
+	ra *RA
 }
 
 // An Open is a signed Open with its limit's disclosure apart from it.
@@ -52,19 +54,27 @@ func (o Open) Full() string {
 // VA's list of publishers.
 func (w *World) Party(name string) *Party {
 	w.t.Helper()
-	p := w.newParty(name)
-	secret, err := w.Registry.NewCode(w.t.Context())
+	p := w.newParty(name, w.Initiators)
+	secret, err := p.ra.NewCode(w.t.Context())
 	w.check(err)
 	enrolled, err := p.RA.Enrol(w.t.Context(), p.enrolment(secret))
 	w.check(err)
+	w.check(p.ra.DecideHuman(w.t.Context(), registry.Actor{Role: api.RoleOperator}, api.HumanDecision{
+		PrincipalID: p.PrincipalID, Key: p.Human.Key().ID, Approve: true,
+	}))
+	if w.Initiators != w.RA {
+		w.meet(p)
+	}
 	w.check(p.VA.AddPublisher(w.t.Context(), enrolled.PublisherGrant))
 	return p
 }
 
-func (w *World) newParty(name string) *Party {
+func principalOf(name string) string { return "urn:anax:principal:" + name }
+
+func (w *World) newParty(name string, ra *RA) *Party {
 	w.t.Helper()
 	p := &Party{
-		w: w, ClearanceID: "clearance-" + random(16),
+		w: w, ra: ra, ClearanceID: "clearance-" + random(16),
 		Basis:  mandate.GovernanceBasis{PackID: name + "-pack", PackVersion: "1.0.0"},
 		Issuer: newSigner(w.t), Agent: newSigner(w.t), Human: newSigner(w.t), Publisher: newSigner(w.t),
 		Credentials: client.Credentials{
@@ -72,17 +82,17 @@ func (w *World) newParty(name string) *Party {
 		},
 	}
 	p.Profile = crossing.Profile{
-		PrincipalID: "urn:anax:principal:" + name, AgentID: "urn:anax:agent:" + name + "-" + random(16),
+		PrincipalID: principalOf(name), AgentID: "urn:anax:agent:" + name + "-" + random(16),
 		ClearanceIDHash: hex256(Hash(p.ClearanceID)), TrustBasis: "self_declared", AGCLevel: 1,
 	}
-	cfg := client.Config{BaseURL: w.URL, Credentials: p.Credentials, HTTP: w.HTTP, Now: w.Clock.Now}
-	cfg.Keys = jose.NewKeySet(w.keys.ra.Key())
-	ra, err := client.New(cfg)
+	cfg := client.Config{BaseURL: ra.URL, Credentials: p.Credentials, HTTP: w.HTTP, Now: w.Clock.Now}
+	cfg.Keys = jose.NewKeySet(ra.key.Key())
+	c, err := client.New(cfg)
 	w.check(err)
-	cfg.Keys = jose.NewKeySet(w.keys.va.Key())
+	cfg.BaseURL, cfg.Keys = w.URL, jose.NewKeySet(w.va.Key())
 	va, err := client.New(cfg)
 	w.check(err)
-	p.RA, p.VA = ra.Registry(), va.Authority()
+	p.RA, p.VA = c.Registry(), va.Authority()
 	return p
 }
 

@@ -7,10 +7,16 @@ import (
 	"github.com/bindery/bindery/internal/store/storetest"
 )
 
-// Rows reads all that the World's database holds.
+// Rows reads all that the World's databases hold: of the responder, and of an RA elsewhere.
 func (w *World) Rows() storetest.Rows {
 	w.t.Helper()
-	return storetest.ReadRows(w.t, w.db)
+	all := storetest.ReadRows(w.t, w.db)
+	if w.Initiators.rows != nil {
+		for table, rows := range storetest.ReadRows(w.t, w.Initiators.rows) {
+			all[table] = append(all[table], rows...)
+		}
+	}
+	return all
 }
 
 // OnlyRefusal fails the test unless exactly one refusal row of this name has been
@@ -65,15 +71,19 @@ func (w *World) Unwritten(before storetest.Rows) {
 	}
 }
 
-// Counts are the numbers that the vectors speak of.
+// Counts are the numbers that the vectors speak of; Holds counts triples.
 type Counts struct{ Anchors, Seals, Holds, Attempts, Refusals, Outbox, Projections int }
 
 // Count counts rows.
 func (w *World) Count() Counts {
 	w.t.Helper()
 	r := w.Rows()
+	held := map[string]bool{} // two RAs hold one triple
+	for _, row := range r["holds"] {
+		held[row["crossing_id"]+row["initiator_token"]+row["responder_token"]] = true
+	}
 	return Counts{
-		Anchors: len(r["anchors"]), Seals: len(r["seals"]), Holds: len(r["holds"]), Attempts: len(r["attempts"]),
+		Anchors: len(r["anchors"]), Seals: len(r["seals"]), Holds: len(held), Attempts: len(r["attempts"]),
 		Refusals: len(r["refusals"]), Outbox: len(r["outbox"]), Projections: len(r["projections"]),
 	}
 }

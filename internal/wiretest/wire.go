@@ -72,7 +72,11 @@ func (w *World) Verify(params Doc) Answer {
 }
 
 func (w *World) request(method, path string, header http.Header, body []byte) (Answer, error) {
-	req, err := http.NewRequestWithContext(context.Background(), method, w.URL+path, bytes.NewReader(body))
+	return w.requestAt(w.URL, method, path, header, body)
+}
+
+func (w *World) requestAt(base, method, path string, header http.Header, body []byte) (Answer, error) {
+	req, err := http.NewRequestWithContext(context.Background(), method, base+path, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/bindery/bindery/internal/httpapi"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/registry"
-	"github.com/bindery/bindery/internal/store/sqlite"
 	"github.com/bindery/bindery/internal/store/sqlstore"
 )
 
@@ -31,6 +29,15 @@ type Config struct {
 	// Verification Authority or the Registration Authority fail. nil: as they are.
 	Publisher func(centre.Publisher) centre.Publisher
 	Spender   func(centre.Spender) centre.Spender
+	// Registries are where the RAs are; zero: one, in the responder's store.
+	Registries Registries
+	// Postgres keeps everything in PostgreSQL, where the machine has one, and not in SQLite.
+	Postgres bool
+	// Effector wraps what the centre speaks to at an RA that its commit does not span, by
+	// its name, [OwnRA] or [PeerRA]. nil: as it is.
+	Effector func(ra string, e centre.Effector) centre.Effector
+	// Release is the RAs' release mode; "": none.
+	Release registry.ReleaseMode
 	// Store wraps the centre's store, so that a test can let the disk fail. nil: as it is.
 	Store func(centre.Store) centre.Store
 	// AckTimeout is the centre's; 0: 5 s.
@@ -43,19 +50,23 @@ type Config struct {
 
 // A World is one running responder.
 type World struct {
-	Clock     *Clock
-	URL       string // of everything: card, JSON-RPC, RA and VA
-	Acts      commitment.Profile
-	Registry  *registry.Registry
-	Authority *authority.Authority
-	Centre    *centre.Centre
-	Store     centre.Store
-	Responder *Party
-	HTTP      *http.Client
+	Clock      *Clock
+	URL        string // of everything but an RA elsewhere: card, JSON-RPC, RA and VA
+	Acts       commitment.Profile
+	RA         *RA // the responder's
+	Initiators *RA // the initiators': the same, but for [Each]
+	Registry   *registry.Registry
+	Authority  *authority.Authority
+	Centre     *centre.Centre
+	Store      centre.Store
+	Responder  *Party
+	HTTP       *http.Client
 
-	t    testing.TB
-	db   *sql.DB // reads what was written
-	keys struct{ ra, va *jose.Signer }
+	t  testing.TB
+	db *sql.DB // reads what was written
+	va *jose.Signer
+
+	twin centre.Config // of the responder
 
 	mu   sync.Mutex // guards hook
 	hook func(point string)
@@ -68,21 +79,13 @@ func New(t testing.TB, cfg Config) *World {
 		cfg.VerifyRate = Rate{PerSecond: 1 << 20, Burst: 1 << 20}
 	}
 	w := &World{t: t, Clock: &Clock{at: Start}, Acts: commitment.Builtin(), hook: func(string) {}}
-	w.keys.ra, w.keys.va = newSigner(t), newSigner(t)
+	w.va = newSigner(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 128}
 	w.HTTP = &http.Client{Transport: transport, Timeout: 30 * time.Second}
 	t.Cleanup(transport.CloseIdleConnections)
 
-	path := filepath.Join(t.TempDir(), "bindery.db")
-	db, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if w.db, err = sql.Open("sqlite", path+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.db.Close() })
+	db, rows := openStore(t, cfg)
+	w.db = rows
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -98,17 +101,21 @@ func New(t testing.TB, cfg Config) *World {
 func (w *World) wire(db *sqlstore.DB, cfg Config) {
 	w.t.Helper()
 	var err error
-	w.Registry, err = registry.New(registry.Config{
-		Store: db.Registry(), Signer: w.keys.ra, Now: w.Clock.Now, Profile: w.Acts, VAURL: w.URL,
-	})
-	w.check(err)
 	w.Authority, err = authority.New(authority.Config{
-		Store: db.Authority(), Signer: w.keys.va, Name: "VA-001", BaseURL: w.URL + "/", Now: w.Clock.Now,
+		Store: db.Authority(), Signer: w.va, Name: "VA-001", BaseURL: w.URL + "/", Now: w.Clock.Now,
 		RateLimit: cfg.VerifyRate,
 	})
 	w.check(err)
-	w.Responder = w.newParty("globex")
-	ra := &localRA{w, w.Responder}
+	if cfg.Registries == Elsewhere {
+		w.RA = w.elsewhere(cfg)
+	} else {
+		w.RA = w.newRA(db, w.URL, cfg, w.host())
+	}
+	if w.Initiators = w.RA; cfg.Registries == Each {
+		w.Initiators = w.elsewhere(cfg)
+	}
+	w.Registry = w.RA.Registry
+	w.Responder = w.newParty(responder, w.RA)
 	var publisher centre.Publisher = localVA{w.Authority, w.Responder.Credentials.Publisher}
 	if cfg.Publisher != nil {
 		publisher = cfg.Publisher(publisher)
@@ -118,20 +125,42 @@ func (w *World) wire(db *sqlstore.DB, cfg Config) {
 		store = cfg.Store(store)
 	}
 	c := centre.Config{
-		Store: store, Self: w.Responder.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.keys.ra.Key()),
-		Registrar: ra, Resolver: ra, Publisher: publisher, Verifier: localVA{w.Authority, ""},
+		Store: store, Self: w.Responder.Identity(), Acts: w.Acts, RAKeys: jose.NewKeySet(w.RA.key.Key()),
+		Peers: peers{ra: w.RA, party: w.Responder, wrap: cfg.Effector}, Publisher: publisher, Verifier: localVA{w.Authority, ""},
 		VerifyURL: w.Authority.VerifyURL, AckTimeout: cfg.AckTimeout, Now: w.Clock.Now, Hook: w.point,
 	}
-	if !cfg.VerifyOnly {
-		c.Spender = ra
-		if cfg.Spender != nil {
-			c.Spender = cfg.Spender(ra)
-		}
-	}
+	w.spending(&c, cfg)
 	w.Centre, err = centre.New(c)
 	w.check(err)
+	w.twin = c
 	w.Store = db.Centre()
 }
+
+// spending gives the centre its RA: over the wire, or in this process and then for its commit.
+func (w *World) spending(c *centre.Config, cfg Config) {
+	local := &localRA{w.Responder}
+	c.Registrar, c.Resolver = local, local
+	c.Effector = &localEffector{w.RA, local.effector()}
+	if cfg.Registries == Elsewhere {
+		far := remoteRA{w.Responder.RA}
+		c.Registrar, c.Resolver, c.Effector = far, far, w.Responder.RA
+	}
+	if cfg.Effector != nil {
+		c.Effector = cfg.Effector(OwnRA, c.Effector)
+	}
+	if cfg.Registries != Elsewhere {
+		c.Spender = local
+		if cfg.Spender != nil {
+			c.Spender = cfg.Spender(local)
+		}
+	}
+	if cfg.VerifyOnly {
+		c.Spender, c.Effector = nil, nil
+	}
+}
+
+// responder is the name of the World's own Party.
+const responder = "globex"
 
 // serve mounts everything on one listener, as the program does.
 func (w *World) serve(listener net.Listener, cfg Config) {
@@ -154,17 +183,18 @@ func (w *World) serve(listener net.Listener, cfg Config) {
 	})
 	w.check(err)
 	handler, err := httpapi.NewPublic(httpapi.PublicConfig{
-		Hosts: []string{listener.Addr().String()}, Registry: w.Registry, Authority: w.Authority, Else: rest, Log: log,
+		Hosts: []string{listener.Addr().String()}, Registry: w.here(), Authority: w.Authority, Else: rest, Log: log,
 	})
 	w.check(err)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- httpapi.Serve(ctx, listener, handler, log) }()
-	w.t.Cleanup(func() {
-		stop()
-		w.HTTP.CloseIdleConnections()
-		<-ended
-	})
+	w.listen(listener, handler, log)
+}
+
+// here is the RA that the responder's own process serves; nil: it is elsewhere.
+func (w *World) here() *registry.Registry {
+	if w.RA.URL != w.URL {
+		return nil
+	}
+	return w.Registry
 }
 
 // settle enters the responder at its own RA and VA and gives it its Opens.
@@ -173,7 +203,7 @@ func (w *World) settle(cfg Config) {
 	p := w.Responder
 	enrolled, err := w.Registry.EnrolSelf(w.t.Context(), p.enrolment(""))
 	w.check(err)
-	w.check(w.Authority.PinRegistry(w.t.Context(), w.keys.ra.Key()))
+	w.check(w.Authority.PinRegistry(w.t.Context(), w.RA.key.Key()))
 	w.check(w.Authority.AddPublisher(w.t.Context(), p.Credentials.Publisher, enrolled.PublisherGrant))
 	if cfg.Grants == nil {
 		cfg.Grants = []commitment.Amount{{Class: commitment.Irreversible, Magnitude: 1000}}
@@ -199,12 +229,14 @@ func (w *World) point(name string) {
 
 // Run lets the centre sweep, as the serving program does, until stop or the end of the
 // test.
-func (w *World) Run(interval time.Duration) (stop func()) {
+func (w *World) Run(interval time.Duration) (stop func()) { return w.run(w.Centre, interval) }
+
+func (w *World) run(c *centre.Centre, interval time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = w.Centre.Run(ctx, interval)
+		_ = c.Run(ctx, interval)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
@@ -212,6 +244,17 @@ func (w *World) Run(interval time.Duration) (stop func()) {
 	})
 	w.t.Cleanup(stop)
 	return stop
+}
+
+// RunTwin lets a second process of the responder sweep over the same store, without its points,
+// until the end of the test.
+func (w *World) RunTwin(interval time.Duration) {
+	w.t.Helper()
+	c := w.twin
+	c.Hook = nil
+	twin, err := centre.New(c)
+	w.check(err)
+	w.run(twin, interval)
 }
 
 func (w *World) check(err error) {

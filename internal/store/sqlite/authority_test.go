@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/internal/store/storetest"
 	"github.com/bindery/bindery/jcs"
@@ -17,7 +17,7 @@ import (
 
 func openAuthority(t *testing.T) (db *sqlstore.DB, path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "bindery.db")
+	path = sqlitetest.Path(t)
 	db, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -28,6 +28,7 @@ func openAuthority(t *testing.T) (db *sqlstore.DB, path string) {
 
 // covers GC-255, GC-257
 func TestAuthorityStore(t *testing.T) {
+	t.Parallel()
 	storetest.Authority(t, func(t *testing.T) authority.Store {
 		db, _ := openAuthority(t)
 		return db.Authority()
@@ -36,6 +37,7 @@ func TestAuthorityStore(t *testing.T) {
 
 // TestRefusalOnce counts the rows, which the interface does not show.
 func TestRefusalOnce(t *testing.T) {
+	t.Parallel()
 	db, path := openAuthority(t)
 	r := authority.Refusal{
 		PrincipalID: "urn:anax:principal:p", CrossingID: "00000000-0000-4000-8000-000000000001", Role: crossing.Responder,
@@ -57,4 +59,11 @@ func TestRefusalOnce(t *testing.T) {
 	if err := raw.QueryRow("SELECT count(*) FROM publication_refusals").Scan(&n); err != nil || n != 2 {
 		t.Fatalf("%d refusals recorded, want 2 (%v)", n, err)
 	}
+}
+
+// covers GC-209
+func TestPins(t *testing.T) {
+	t.Parallel()
+	db, _ := openAuthority(t)
+	storetest.Pins(t, db.Authority(), db.Registry())
 }

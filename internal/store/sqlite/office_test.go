@@ -19,6 +19,7 @@ import (
 
 // TestAuditInOneTransaction: where the audit row cannot be written, nothing is.
 func TestAuditInOneTransaction(t *testing.T) {
+	t.Parallel()
 	db, path := openAuthority(t)
 	raw, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
 	if err != nil {
@@ -55,6 +56,7 @@ func TestAuditInOneTransaction(t *testing.T) {
 // TestMigrateRegistry opens a database of schema version 1. Its Opens count units, and may
 // have been shown to anyone.
 func TestMigrateRegistry(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bindery.db")
 	raw, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -2,19 +2,21 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlitetest"
 	"github.com/bindery/bindery/internal/store/storetest"
 	"github.com/bindery/bindery/jcs"
 )
 
-// covers GC-073, GC-076, GC-082, GC-191, GC-192, GC-194, GC-195, GC-208, GC-301
+// covers GC-021, GC-209, GC-369
+// covers GC-073, GC-076, GC-082, GC-191, GC-192, GC-194, GC-195, GC-196, GC-208, GC-301
 // covers GC-074, GC-077, GC-078, GC-079, GC-175, GC-181, GC-182, GC-183, GC-184, GC-185, GC-188, GC-190, GC-197, GC-198, GC-201
 func TestRegistryStore(t *testing.T) {
+	t.Parallel()
 	storetest.Registry(t, func(t *testing.T) registry.Store {
 		db, _ := openAuthority(t)
 		return db.Registry()
@@ -24,7 +26,8 @@ func TestRegistryStore(t *testing.T) {
 // TestRegistryAudit counts the rows, which the interface does not show: one for each
 // change, none for a refusal or a repeat.
 func TestRegistryAudit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "bindery.db")
+	t.Parallel()
+	path := sqlitetest.Path(t)
 	db, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

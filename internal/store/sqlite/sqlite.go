@@ -58,9 +58,11 @@ func Open(ctx context.Context, path string) (*sqlstore.DB, error) {
 	return sqlstore.Open(ctx, sqlstore.Backend{
 		Name: "sqlite", Write: write, Read: read,
 		Begin:      []string{"BEGIN IMMEDIATE"},
+		Prime:      func(context.Context, *sql.Conn) error { return nil },
 		Bind:       func(query string) string { return query },
 		Prepare:    true,
-		Retry:      func(error) bool { return false }, // busy_timeout has waited before
+		Retry:      func(error) bool { return false },     // busy_timeout has waited before
+		Lost:       func(*sql.Conn) bool { return false }, // what the engine gives up, a savepoint's end tells
 		Migrations: scripts,
 		Revision: func(ctx context.Context, c *sql.Conn) (revision int, err error) {
 			err = c.QueryRowContext(ctx, "PRAGMA user_version").Scan(&revision)

@@ -110,6 +110,15 @@ func storedKey(jwk []byte) (jose.Key, error) {
 	return jose.ParseJWK(v)
 }
 
+// SpeaksFor implements [authority.Members]: what enrolments of a counterpart have written.
+func (a *Authority) SpeaksFor(ctx context.Context, registryKey string) ([]string, error) {
+	rows, err := a.db.view(ctx).rows("SELECT principal_id FROM peer_registries WHERE kid = ? ORDER BY principal_id", registryKey)
+	return collect(rows, err, func(scan func(...any) error) (principalID string, err error) {
+		err = scan(&principalID)
+		return principalID, err
+	})
+}
+
 // AddPublisher implements [authority.Members].
 func (a *Authority) AddPublisher(ctx context.Context, p authority.Publisher) error {
 	return a.db.update(ctx, func(t *tx) error {

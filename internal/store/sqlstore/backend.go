@@ -12,15 +12,17 @@ import (
 	"sync"
 )
 
-// A Backend is one database engine with its connections. All fields are required.
+// A Backend is one database engine with its connections. All exported fields are required.
 type Backend struct {
 	Name  string  // stands before errors
 	Write *sql.DB // of which one connection is used
 	Read  *sql.DB
 
-	// Begin are the statements that begin a write: the last of them takes the database's
-	// one write lock.
+	// Begin are the statements that begin a write and take the database's one write lock.
 	Begin []string
+	// Prime makes what Begin needs in a database that is empty. Several processes may do so
+	// at once.
+	Prime func(context.Context, *sql.Conn) error
 	// Bind spells a query's placeholders for the engine.
 	Bind func(query string) string
 	// Prepare keeps statements prepared on their connection; a driver that does so itself
@@ -29,6 +31,11 @@ type Backend struct {
 	// Retry reports whether an error means that nothing was kept since another
 	// transaction was preferred.
 	Retry func(error) bool
+	// Lost reports, without asking the database, whether the connection is closed or its
+	// transaction can only be rolled back.
+	Lost func(*sql.Conn) bool
+	// Nested leaves a request's savepoint to the COMMIT, where releasing it is a round trip.
+	Nested bool
 
 	// Migrations holds the numbered scripts NNNN_name.sql, each run in a transaction of its own.
 	Migrations fs.FS
@@ -36,6 +43,8 @@ type Backend struct {
 	Revision func(context.Context, *sql.Conn) (int, error)
 	// SetRevision is the statement that writes it.
 	SetRevision func(revision int) string
+
+	wrap func(querier) querier // for tests that look on
 }
 
 // querier runs queries of this package on one connection or a pool.
@@ -54,11 +63,15 @@ type conn interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func (b *Backend) querier(c conn) querier {
+func (b *Backend) querier(c conn) (q querier) {
+	q = &direct{conn: c, bind: b.Bind}
 	if b.Prepare {
-		return &prepared{conn: c, bind: b.Bind}
+		q = &prepared{conn: c, bind: b.Bind}
 	}
-	return &direct{conn: c, bind: b.Bind}
+	if b.wrap != nil {
+		q = b.wrap(q)
+	}
+	return q
 }
 
 // A row is what tx.row found; its Scan also reports a query that could not be prepared.
@@ -191,6 +204,9 @@ func (db *DB) migrate(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", b.Name, err)
 	}
 	defer c.Close()
+	if err := b.Prime(ctx, c); err != nil {
+		return fmt.Errorf("%s: %w", b.Name, err)
+	}
 	have, known := 0, 0
 	for _, name := range names {
 		if known, err = revisionOf(name); err != nil {
@@ -201,9 +217,17 @@ func (db *DB) migrate(ctx context.Context) error {
 		}
 	}
 	if have != known {
-		return fmt.Errorf("%s: the database has schema revision %d, this program knows %d", b.Name, have, known)
+		return fmt.Errorf("%s: %w", b.Name, &RevisionError{Have: have, Known: known})
 	}
 	return nil
+}
+
+// A RevisionError is a database with a schema that this program does not know.
+type RevisionError struct{ Have, Known int }
+
+// Error names both revisions.
+func (e *RevisionError) Error() string {
+	return fmt.Sprintf("the database has schema revision %d, this program knows %d", e.Have, e.Known)
 }
 
 func revisionOf(name string) (int, error) {
@@ -214,7 +238,7 @@ func revisionOf(name string) (int, error) {
 // apply runs one script unless the database has seen it, and returns the revision that
 // the database has then.
 func (b *Backend) apply(ctx context.Context, c *sql.Conn, name string, revision int) (have int, err error) {
-	for _, statement := range b.Begin[:1] {
+	for _, statement := range b.Begin {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
 			return 0, err
 		}
@@ -236,6 +260,9 @@ func (b *Backend) apply(ctx context.Context, c *sql.Conn, name string, revision 
 			if _, err := c.ExecContext(ctx, statement); err != nil {
 				return 0, err
 			}
+		}
+		if err := b.step(ctx, c, revision); err != nil {
+			return 0, err
 		}
 		have = revision
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/bindery/bindery/chain"
@@ -135,6 +136,7 @@ func (c *Centre) Refuse(ctx context.Context, row centre.RefusalRow, x *centre.Cr
 }
 
 func insertRefusal(t *tx, r centre.RefusalRow) error {
+	t.note(Change{Of: "centre", Operation: "refuse", Outcome: string(r.Refusal.Name)})
 	return t.exec(`INSERT INTO refusals (name, crossing_id, at, failure_path, counterparty, initiator_spent, responder_spent, detail)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(r.Refusal.Name), nullable(r.CrossingID), r.At.UnixMilli(), r.Refusal.Path, r.Counterparty,
@@ -154,11 +156,14 @@ func (c *Centre) Refusals(ctx context.Context, limit int) ([]centre.RefusalRow, 
 }
 
 // CountRefusals implements [centre.Crossings].
-func (c *Centre) CountRefusals(ctx context.Context, counterparty string, name crossing.Name, exceptPath string, since time.Time) (n int, err error) {
-	err = c.db.view(ctx).row(`SELECT count(*) FROM refusals 
-		WHERE counterparty = ? AND name = ? AND failure_path <> ? AND at >= ?
-		AND NOT EXISTS (SELECT 1 FROM crossings c WHERE c.crossing_id = refusals.crossing_id AND c.role = 'initiator')`,
-		counterparty, string(name), exceptPath, since.UnixMilli()).Scan(&n)
+func (c *Centre) CountRefusals(ctx context.Context, counterparty string, name crossing.Name, since time.Time, except ...string) (n int, err error) {
+	args := []any{counterparty, string(name), since.UnixMilli()}
+	for _, path := range except {
+		args = append(args, path)
+	}
+	err = c.db.view(ctx).row(`SELECT count(*) FROM refusals
+		WHERE counterparty = ? AND name = ? AND at >= ?`+strings.Repeat(" AND failure_path <> ?", len(except))+`
+		AND NOT EXISTS (SELECT 1 FROM crossings c WHERE c.crossing_id = refusals.crossing_id AND c.role = 'initiator')`, args...).Scan(&n)
 	return n, err
 }
 
@@ -270,6 +275,7 @@ func (c *Centre) Anchor(ctx context.Context, a centre.Anchored) (link chain.Link
 		if err != nil {
 			return err
 		}
+		t.note(Change{Of: "centre", Operation: "anchor"})
 		return insertPublication(t, p, a.At)
 	})
 	return link, err
@@ -281,7 +287,7 @@ func appendAnchor(t *tx, party string, chainID jcs.Hex256, p chain.Position, sea
 	link := chain.Link{Position: p, JointSeal: seal, Anchor: p.Anchor(seal), CrossingID: crossingID}
 	next := p.Next(seal)
 	n, err := t.changed(`INSERT INTO chain_heads (party, chain_id, next_seq, anchor) VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (party, chain_id) DO UPDATE SET next_seq = ?3, anchor = ?4 WHERE next_seq = ?5`,
+		ON CONFLICT (party, chain_id) DO UPDATE SET next_seq = ?3, anchor = ?4 WHERE chain_heads.next_seq = ?5`,
 		party, string(chainID), next.Seq, string(next.Prev), p.Seq)
 	if err == nil && n != 1 {
 		err = centre.ErrConflict

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,22 +16,37 @@ import (
 // AddOpen implements [registry.Mandates].
 func (r *Registry) AddOpen(ctx context.Context, o registry.Open) (receipt string, err error) {
 	err = r.db.update(ctx, func(t *tx) error {
+		list, index := listColumns(o)
 		n, err := t.changed(
 			`INSERT INTO opens (open_mandate_hash, token_sha256, signed_sha256, principal_id, agent_id,
-			   class, magnitude_limit, currency, expires_at, token, receipt, registered_at, single_party)
-			 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			   class, magnitude_limit, currency, expires_at, receipt, registered_at, single_party,
+			   signer_kid, cnf_kid, status_list, status_index)
+			 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			o.OpenHash, o.TokenHash, o.SignedHash, o.PrincipalID, o.AgentID,
 			o.Limit.Class.String(), int64(o.Limit.Magnitude), nullable(string(o.Limit.Currency)),
-			o.ExpiresAt.UnixMilli(), o.Token, o.Receipt, o.At.UnixMilli(), o.SingleParty)
+			o.ExpiresAt.UnixMilli(), o.Receipt, o.At.UnixMilli(), o.SingleParty,
+			o.SignerKey, nullable(o.ConfirmationKey), list, index)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			err := t.row("SELECT receipt FROM opens WHERE token_sha256 = ? AND principal_id = ?", o.TokenHash, o.PrincipalID).
 				Scan(&receipt)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = cmp.Or(listed(t, o), err)
+			}
 			return orExists(err)
 		}
+		if err := unrevoked(t, o.PrincipalID, o.SignerKey, o.ConfirmationKey); err != nil {
+			return err
+		}
 		if err := unsuspended(t, o.PrincipalID); err != nil {
+			return err
+		}
+		if err := enlist(t, o); err != nil {
+			return err
+		}
+		if err := t.exec("INSERT INTO open_tokens (open_mandate_hash, token) VALUES (?, ?)", o.OpenHash, o.Token); err != nil {
 			return err
 		}
 		receipt = o.Receipt
@@ -58,7 +74,7 @@ func (r *Registry) FindOpen(ctx context.Context, hash jcs.Hex256) (registry.Open
 	err := r.db.view(ctx).row(
 		`SELECT token_sha256, signed_sha256, principal_id, agent_id, class, magnitude_limit, coalesce(currency, ''),
 		   expires_at, token, receipt, registered_at
-		 FROM opens WHERE open_mandate_hash = ?`, hash).
+		 FROM opens JOIN open_tokens USING (open_mandate_hash) WHERE open_mandate_hash = ?`, hash).
 		Scan(&o.TokenHash, &o.SignedHash, &o.PrincipalID, &o.AgentID, &class, &magnitude, &o.Limit.Currency,
 			&expires, &o.Token, &o.Receipt, &at)
 	if err != nil {
@@ -82,16 +98,19 @@ func (r *Registry) AddClosed(ctx context.Context, c registry.Closed) (receipt st
 		if err := book(t, c.OpenHash, c.Draw, c.At); err != nil {
 			return err
 		}
+		if err := unrevoked(t, c.PrincipalID, c.SignerKey, ""); err != nil {
+			return err
+		}
 		if err := unsuspended(t, c.PrincipalID); err != nil {
 			return err
 		}
 		receipt = c.Receipt
 		err := t.exec(
 			`INSERT INTO closeds (token_sha256, signed_sha256, open_mandate_hash, principal_id, agent_id, counterparty_agent,
-			   chain_id, crossing_id, magnitude_limit, expires_at, receipt, registered_at)
-			 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			   chain_id, crossing_id, magnitude_limit, draw, expires_at, receipt, registered_at, signer_kid)
+			 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.TokenHash, c.SignedHash, c.OpenHash, c.PrincipalID, c.AgentID, c.CounterpartyAgent,
-			c.ChainID, c.CrossingID, int64(c.Limit), c.ExpiresAt.UnixMilli(), c.Receipt, c.At.UnixMilli())
+			c.ChainID, c.CrossingID, int64(c.Limit), int64(c.Draw), c.ExpiresAt.UnixMilli(), c.Receipt, c.At.UnixMilli(), c.SignerKey)
 		if err != nil {
 			return err
 		}
@@ -128,15 +147,15 @@ func knownClosed(t *tx, c registry.Closed) (receipt string, known bool, err erro
 // is no limit the sum stops at the largest magnitude.
 func book(t *tx, open jcs.Hex256, draw commitment.Magnitude, at time.Time) error {
 	n, err := t.changed(
-		`UPDATE opens SET drawn = min(drawn + ?1, 9007199254740991)
-		 WHERE open_mandate_hash = ?2 AND revoked_at IS NULL AND expires_at > ?3
+		`UPDATE opens SET drawn = CASE WHEN drawn + ?1 < 9007199254740991 THEN drawn + ?1 ELSE 9007199254740991 END
+		 WHERE open_mandate_hash = ?2 AND NOT `+openRevoked+` AND expires_at > ?3
 		   AND (drawn + ?1 <= magnitude_limit OR (class = 'observe' AND magnitude_limit = 0))`,
 		int64(draw), open, at.UnixMilli())
 	if err != nil || n == 1 {
 		return err
 	}
 	var revoked, expired bool
-	err = t.row("SELECT revoked_at IS NOT NULL, expires_at <= ? FROM opens WHERE open_mandate_hash = ?", at.UnixMilli(), open).
+	err = t.row("SELECT "+openRevoked+", expires_at <= ? FROM opens WHERE open_mandate_hash = ?", at.UnixMilli(), open).
 		Scan(&revoked, &expired)
 	switch {
 	case err != nil:
@@ -180,12 +199,12 @@ func (r *Registry) FindClosed(ctx context.Context, hash jcs.Hex256) (registry.Cl
 func (r *Registry) Active(ctx context.Context, hash jcs.Hex256, at time.Time) (active bool, err error) {
 	err = r.db.view(ctx).row(
 		`SELECT EXISTS (SELECT 1 FROM opens JOIN principals USING (principal_id)
-		     WHERE (open_mandate_hash = ?1 OR token_sha256 = ?1) AND revoked_at IS NULL AND expires_at > ?2
+		     WHERE (open_mandate_hash = ?1 OR token_sha256 = ?1) AND NOT `+openRevoked+` AND expires_at > ?2
 		       AND status = 'active')
 		   OR EXISTS (SELECT 1 FROM closeds c JOIN opens o USING (open_mandate_hash)
 		       JOIN principals p ON p.principal_id = c.principal_id
 		     WHERE c.token_sha256 = ?1 AND c.state = 'active'
-		       AND c.revoked_at IS NULL AND o.revoked_at IS NULL AND c.expires_at > ?2
+		       AND NOT `+closedRevoked+` AND c.expires_at > ?2
 		       AND p.status = 'active')`, hash, at.UnixMilli()).
 		Scan(&active)
 	return active, err
@@ -227,8 +246,9 @@ func revokeOpen(t *tx, v registry.Revocation) (before string, at time.Time, err 
 func revokeClosed(t *tx, v registry.Revocation) (before string, at time.Time, err error) {
 	var revoked sql.NullInt64
 	err = t.row(
-		`SELECT coalesce(h.state, c.state), c.revoked_at
-		 FROM closeds c LEFT JOIN holds h ON h.initiator_token = c.token_sha256 OR h.responder_token = c.token_sha256
+		`SELECT coalesce((SELECT state FROM holds WHERE initiator_token = c.token_sha256 AND half <> 'responder'),
+		   (SELECT state FROM holds WHERE responder_token = c.token_sha256 AND half <> 'initiator'), c.state), c.revoked_at
+		 FROM closeds c
 		 WHERE c.token_sha256 = ?1 AND ?2 IN (c.principal_id, '')`, v.Hash, v.PrincipalID).
 		Scan(&before, &revoked)
 	if err != nil || revoked.Valid {

@@ -21,13 +21,21 @@ func (r *Registry) Add(ctx context.Context, a registry.Addition) error {
 			return err
 		}
 		credentials, err := addCredentials(t, a)
-		if err != nil || keys+credentials == 0 {
+		if err != nil {
+			return err
+		}
+		requests, err := addRequests(t, a.PrincipalID, a.Requests, a.At)
+		if err != nil || keys+credentials+requests == 0 {
 			return err
 		}
 		if err := withinBounds(t, a.PrincipalID); err != nil {
 			return err
 		}
-		return audit(t, a.At, a.By, "add", a.PrincipalID, "added")
+		outcome := "added"
+		if keys+credentials == 0 {
+			outcome = "requested"
+		}
+		return audit(t, a.At, a.By, "add", a.PrincipalID, outcome)
 	})
 }
 
@@ -44,12 +52,15 @@ func addKeys(t *tx, a registry.Addition) (added int64, err error) {
 			return 0, err
 		}
 		if added += n; n == 1 {
+			if err := admissible(t, a.PrincipalID, k); err != nil {
+				return 0, err
+			}
+			if err := settleNew(t, a.PrincipalID, k, a.At); err != nil {
+				return 0, err
+			}
 			continue
 		}
-		var same bool
-		err = t.row(
-			`SELECT EXISTS (SELECT 1 FROM principal_keys WHERE kid = ? AND principal_id = ? AND use = ? AND subject = ? AND jwk = ?)`,
-			k.key.ID, a.PrincipalID, k.use, k.subject, k.key.JWK()).Scan(&same)
+		same, err := stands(t, a.PrincipalID, k)
 		if err != nil {
 			return 0, err
 		}
@@ -120,6 +131,11 @@ func (r *Registry) SetStatus(ctx context.Context, s registry.StatusChange) error
 		status = "active"
 	}
 	return r.db.update(ctx, func(t *tx) error {
+		if s.Active {
+			if err := unrevoked(t, s.PrincipalID, "", ""); err != nil {
+				return err
+			}
+		}
 		n, err := t.changed("UPDATE principals SET status = ?1 WHERE principal_id = ?2 AND status <> ?1", status, s.PrincipalID)
 		if err != nil {
 			return err

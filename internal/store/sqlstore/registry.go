@@ -61,6 +61,9 @@ func (r *Registry) Enrol(ctx context.Context, e registry.Enrolment) (answer []by
 				return registry.ErrExists
 			}
 		}
+		if e.Peer != nil {
+			return insertPeer(t, e)
+		}
 		by := registry.Actor{Role: api.RolePrincipal, PrincipalID: e.Principal.ID}
 		return audit(t, e.At, by, "enrol", e.Principal.ID, "enrolled")
 	})
@@ -113,7 +116,8 @@ func insertPrincipal(t *tx, e registry.Enrolment) error {
 			return registry.ErrExists
 		}
 	}
-	return nil
+	_, err = addRequests(t, p.ID, e.Requests, e.At)
+	return err
 }
 
 // A keyRow is one key with what it is for.
@@ -135,12 +139,18 @@ func keyRows(principalID string, keys []jose.Key, agents []mandate.Agent, humans
 	return rows
 }
 
-// insertKey writes a key unless its name, or the agent, is there already.
+// insertKey writes a key unless its name is there already, or its agent is another
+// principal's.
 func insertKey(t *tx, principalID string, k keyRow, at time.Time) (written int64, err error) {
+	if k.use == keyOfAgent {
+		if own, err := claimAgent(t, principalID, k.subject); err != nil || !own {
+			return 0, err
+		}
+	}
 	return t.changed(
-		`INSERT INTO principal_keys (kid, principal_id, use, subject, jwk, created_at)
-		 VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		k.key.ID, principalID, k.use, k.subject, k.key.JWK(), at.UnixMilli())
+		`INSERT INTO principal_keys (kid, principal_id, use, subject, jwk, created_at, not_before, not_after)
+		 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		k.key.ID, principalID, k.use, k.subject, k.key.JWK(), at.UnixMilli(), nullableTime(k.key.NotBefore), nullableTime(k.key.NotAfter))
 }
 
 // insertCredential writes a credential unless it is there already.
@@ -169,15 +179,22 @@ func (r *Registry) Actor(ctx context.Context, credential jcs.Hex256) (registry.A
 func (r *Registry) Principal(ctx context.Context, principalID string) (mandate.Principal, error) {
 	t := r.db.view(ctx)
 	p := mandate.Principal{ID: principalID}
+	var proved sql.NullInt64
 	err := t.row(
-		`SELECT name, status = 'active', clearance_id_hash, trust_basis, agc_level
-		 FROM principals WHERE principal_id = ?`, principalID).
-		Scan(&p.Name, &p.Active, &p.ClearanceIDHash, &p.TrustBasis, &p.AGCLevel)
+		`SELECT name, status = 'active', clearance_id_hash, trust_basis, agc_level, coalesce(domain, ''), domain_proved_at
+		 FROM principals WHERE principal_id = ? AND NOT EXISTS (SELECT 1 FROM peer_registries r WHERE r.principal_id = principals.principal_id)`, principalID).
+		Scan(&p.Name, &p.Active, &p.ClearanceIDHash, &p.TrustBasis, &p.AGCLevel, &p.Domain, &proved)
 	if err != nil {
 		return mandate.Principal{}, notFound(err)
 	}
-	// Keys are only ever added: what a change between the two reads adds may be seen.
-	rows, err := t.rows("SELECT use, subject, jwk FROM principal_keys WHERE principal_id = ? ORDER BY rowid", principalID)
+	if proved.Valid {
+		p.DomainProvedAt = fromMillis(proved.Int64)
+	}
+	// Keys are added and retired, never taken away: what a change between the two reads does
+	// may be seen.
+	rows, err := t.rows(
+		`SELECT use, subject, jwk, not_before, not_after FROM principal_keys WHERE principal_id = ?1
+		   AND NOT EXISTS (SELECT 1 FROM revocations r WHERE r.principal_id = ?1 AND r.subject = kid) ORDER BY rowid`, principalID)
 	if err != nil {
 		return mandate.Principal{}, err
 	}
@@ -185,21 +202,23 @@ func (r *Registry) Principal(ctx context.Context, principalID string) (mandate.P
 	for rows.Next() {
 		var use, subject string
 		var jwk []byte
-		if err := rows.Scan(&use, &subject, &jwk); err != nil {
+		var b span
+		if err := rows.Scan(&use, &subject, &jwk, &b.from, &b.until); err != nil {
 			return mandate.Principal{}, err
 		}
-		if err := addKey(&p, use, subject, jwk); err != nil {
+		if err := addKey(&p, use, subject, jwk, b); err != nil {
 			return mandate.Principal{}, err
 		}
 	}
 	return p, rows.Err()
 }
 
-func addKey(p *mandate.Principal, use, subject string, jwk []byte) error {
+func addKey(p *mandate.Principal, use, subject string, jwk []byte, b span) error {
 	key, err := storedKey(jwk)
 	if err != nil {
 		return err
 	}
+	b.set(&key)
 	switch use {
 	case keyOfPrincipal:
 		p.Keys = append(p.Keys, key)
@@ -211,14 +230,6 @@ func addKey(p *mandate.Principal, use, subject string, jwk []byte) error {
 		return fmt.Errorf("sqlstore: stored key: unknown use")
 	}
 	return nil
-}
-
-// audit writes the row that every state change carries with it. It never sees a token,
-// a limit or a clearance_id.
-func audit(t *tx, at time.Time, by registry.Actor, operation, subject, outcome string) error {
-	return t.exec(
-		"INSERT INTO registry_audit (at, role, principal_id, operation, subject, outcome) VALUES (?, ?, ?, ?, ?, ?)",
-		at.UnixMilli(), by.Role, by.PrincipalID, operation, subject, outcome)
 }
 
 func notFound(err error) error {

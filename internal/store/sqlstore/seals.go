@@ -43,10 +43,10 @@ func (c *Centre) Lookup(ctx context.Context, crossingID string, jointSeal jcs.He
 func sealOf(t *tx, crossingID string) (*centre.Seal, error) {
 	s := &centre.Seal{}
 	var at int64
-	err := t.row(`SELECT crossing_id, joint_seal, seal_id, record, response, block, spend_receipt, sealed_at,
+	err := t.row(`SELECT crossing_id, joint_seal, seal_id, record, response, block, spend_receipt, initiator_receipt, sealed_at,
 		NOT EXISTS (SELECT 1 FROM outbox o WHERE o.crossing_id = seals.crossing_id AND o.role = 'responder' AND o.acknowledged_at IS NULL)
 		FROM seals WHERE crossing_id = ?`, crossingID).
-		Scan(&s.CrossingID, &s.JointSeal, &s.SealID, &s.Record, &s.Response, &s.Block, &s.SpendReceipt, &at, &s.Published)
+		Scan(&s.CrossingID, &s.JointSeal, &s.SealID, &s.Record, &s.Response, &s.Block, &s.SpendReceipt, &s.InitiatorReceipt, &at, &s.Published)
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +74,15 @@ func (c *Centre) OpenAttempt(ctx context.Context, cleared *crossing.Cleared, at 
 			return err
 		}
 		n, err := t.changed(`INSERT INTO attempts (crossing_id, joint_seal, record, params, state, opened_at)
-			SELECT ?1, ?2, ?3, ?4, 'open', ?5
-			WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE crossing_id = ?1 AND (state <> 'refused' OR joint_seal = ?2))`,
+			VALUES (?, ?, ?, ?, 'open', ?) ON CONFLICT DO NOTHING`,
 			a.CrossingID, string(a.JointSeal), a.Record, a.Params, at.UnixMilli())
 		if err == nil && n != 1 {
 			err = centre.ErrConflict
 		}
 		if err != nil {
+			return err
+		}
+		if err := unsealed(t, a.CrossingID); err != nil {
 			return err
 		}
 		return putNonces(t, a.CrossingID, cleared.Nonces())
@@ -89,6 +91,16 @@ func (c *Centre) OpenAttempt(ctx context.Context, cleared *crossing.Cleared, at 
 		return nil, err
 	}
 	return a, nil
+}
+
+// unsealed refuses for a crossing that is sealed.
+func unsealed(t *tx, crossingID string) error {
+	var sealed bool
+	err := t.row("SELECT EXISTS (SELECT 1 FROM attempts WHERE crossing_id = ? AND state = 'sealed')", crossingID).Scan(&sealed)
+	if err == nil && sealed {
+		return centre.ErrConflict
+	}
+	return err
 }
 
 // bind ties an attempt to the responder's row that holds the Closed of its record. The
@@ -108,7 +120,7 @@ func bind(t *tx, record *crossing.Record) error {
 func putNonces(t *tx, crossingID string, nonces map[crossing.Nonce]jcs.Hex256) error {
 	for n, token := range nonces {
 		changed, err := t.changed(`INSERT INTO nonces (crossing_id, iss, nonce, token_sha256) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT (crossing_id, iss, nonce) DO UPDATE SET token_sha256 = ?4 WHERE token_sha256 = ?4`,
+			ON CONFLICT (crossing_id, iss, nonce) DO UPDATE SET token_sha256 = ?4 WHERE nonces.token_sha256 = ?4`,
 			crossingID, n.Issuer, n.Value, string(token))
 		if err == nil && changed != 1 {
 			err = centre.ErrConflict
@@ -154,14 +166,14 @@ func (c *Centre) RefuseAttempt(ctx context.Context, a *centre.Attempt, tr mandat
 // refuseAttempt is open → refused.
 func refuseAttempt(t *tx, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow) error {
 	return refuse(t, a, tr, row, `DO UPDATE SET state = 'refused', refusal = ?5, initiator_spent = ?6, responder_spent = ?7, decided_at = ?8
-		WHERE state = 'open'`)
+		WHERE attempts.state = 'open'`)
 }
 
 // refuse writes the state refused, final for its joint seal; conflict says what becomes of
 // a row that is there.
 func refuse(t *tx, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow, conflict string) error {
 	var err error
-	if row.InitiatorSpent, row.ResponderSpent, err = spentFlags(t, tr); err != nil {
+	if row.InitiatorSpent, row.ResponderSpent, err = consumed(t, tr); err != nil {
 		return err
 	}
 	n, err := t.changed(`INSERT INTO attempts (crossing_id, joint_seal, record, params, state, refusal, initiator_spent, responder_spent, opened_at, decided_at)
@@ -188,19 +200,13 @@ func refuse(t *tx, a *centre.Attempt, tr mandate.Triple, row centre.RefusalRow, 
 func (c *Centre) Commit(ctx context.Context, m centre.Commit) (seal *centre.Seal, refusal *crossing.Refusal, err error) {
 	err = c.db.update(ctx, func(t *tx) error {
 		seal, refusal = nil, nil
-		receipt, err := confirmHold(t, m.Triple, m.Effector, m.At, m.SpendReceipt)
+		receipt, err := confirmHold(t, registry.Confirmation{Triple: m.Triple, Effector: m.Effector, Receipt: m.SpendReceipt, At: m.At})
+		if err == nil {
+			err = stillSpent(t, m.Triple)
+		}
 		if refusal = commitRefusal(err); refusal != nil {
 			row := centre.RefusalRow{Refusal: *refusal, CrossingID: m.Attempt.CrossingID, At: m.At, Counterparty: m.Counterparty}
 			return refuseAttempt(t, m.Attempt, m.Triple, row)
-		}
-		if err != nil {
-			return err
-		}
-		var state string
-		err = t.row("SELECT state FROM holds WHERE crossing_id = ? AND initiator_token = ? AND responder_token = ?",
-			m.Triple.CrossingID, m.Triple.InitiatorToken, m.Triple.ResponderToken).Scan(&state)
-		if err == nil && state != string(mandate.Spent) {
-			err = centre.ErrConflict // decided otherwise before: no receipt of spending, no seal
 		}
 		if err != nil {
 			return err
@@ -214,13 +220,26 @@ func (c *Centre) Commit(ctx context.Context, m centre.Commit) (seal *centre.Seal
 	return seal, refusal, nil
 }
 
-// commitRefusal is the refusal that the re-read of §5.4 gives.
+// stillSpent refuses what was released before: no receipt of spending, no seal, for good.
+func stillSpent(t *tx, tr mandate.Triple) error {
+	row, err := holdRow(t, tr)
+	if err == nil && row.State != mandate.Spent {
+		return errReleased
+	}
+	return err
+}
+
+var errReleased = errors.New("sqlstore: the hold was released")
+
+// commitRefusal is the refusal that the re-read of §5.4 gives, or a hold that was released.
 func commitRefusal(err error) *crossing.Refusal {
 	switch {
 	case errors.Is(err, registry.ErrRevoked):
 		return crossing.Refuse(crossing.MandateRevoked)
 	case errors.Is(err, registry.ErrExpired):
 		return crossing.Refuse(crossing.MandateExpired)
+	case errors.Is(err, errReleased):
+		return crossing.RefuseAt(crossing.MagnitudeExhausted, centre.ReleasedPath)
 	}
 	return nil
 }
@@ -245,11 +264,13 @@ func sealAttempt(t *tx, m centre.Commit, receipt string) (*centre.Seal, error) {
 	if _, err := appendAnchor(t, m.Party, m.ChainID, position, seal.JointSeal, seal.CrossingID, m.At); err != nil {
 		return nil, err
 	}
-	err = t.exec(`INSERT INTO seals (crossing_id, joint_seal, seal_id, record, response, block, spend_receipt, sealed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		seal.CrossingID, string(seal.JointSeal), seal.SealID, seal.Record, seal.Response, seal.Block, seal.SpendReceipt, seal.SealedAt.UnixMilli())
+	err = t.exec(`INSERT INTO seals (crossing_id, joint_seal, seal_id, record, response, block, spend_receipt, initiator_receipt, sealed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		seal.CrossingID, string(seal.JointSeal), seal.SealID, seal.Record, seal.Response, seal.Block, seal.SpendReceipt, seal.InitiatorReceipt,
+		seal.SealedAt.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
+	t.note(Change{Of: "centre", Operation: "seal"})
 	return &seal, insertPublication(t, publication, m.At)
 }

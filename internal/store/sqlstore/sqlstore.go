@@ -7,12 +7,13 @@
 // race. So each statement stands once, and both stores answer alike.
 //
 // All writes of a process go through one writer with group commit (S2): it takes what is
-// queued, at most 64 requests and without waiting for more, gives each request a savepoint
-// of its own, and commits once. A request is reported as done only after that commit; a
-// commit that fails fails all of its requests. Several processes may use one database:
-// each batch begins by taking the database's one write lock. A batch that the database
-// gives up in favour of another, for a deadlock say, is run again, a bounded number of
-// times, and counted ([DB.Retries]).
+// queued, at most 64 requests and without waiting for more, gives each request that writes
+// a savepoint of its own, and commits once. A request is reported as done only after that
+// commit; a commit that fails, or whose outcome is unknown, fails all of its requests.
+// Several processes may use one database: each batch begins by taking the database's one
+// write lock. A batch that the database gives up in favour of another, for a deadlock say,
+// is run again, a bounded number of times, and counted ([DB.Retries]). A connection that
+// has died is replaced by the next batch.
 //
 // Uniqueness is proved by keys, locks are only for speed (S3). Placeholders are ? in order
 // or ?1, ?2 by number; times are integer milliseconds, hashes text, documents bytes,
@@ -27,11 +28,14 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	auditlog "github.com/bindery/bindery/internal/audit"
 )
 
 const (
@@ -48,11 +52,13 @@ var errBroken = errors.New("sqlstore: transaction lost")
 
 // A DB is one open database. All methods may be called concurrently.
 type DB struct {
-	backend Backend
-	queue   chan job
-	reads   querier
-	retries atomic.Int64
-	wg      sync.WaitGroup
+	backend  Backend
+	queue    chan job
+	reads    querier
+	retries  atomic.Int64
+	around   atomic.Pointer[func(commit func() error) error]
+	observer atomic.Pointer[Observer]
+	wg       sync.WaitGroup
 
 	mu     sync.RWMutex // guards closed, and sends on queue against its close
 	closed bool
@@ -92,6 +98,10 @@ func (db *DB) Close() error {
 // Retries counts the batches that were run again since the database was opened.
 func (db *DB) Retries() int64 { return db.retries.Load() }
 
+// Interpose puts f around every later COMMIT. Tests lose with it what was decided: f calls
+// commit or does not, and what it returns is what the batch gets.
+func (db *DB) Interpose(f func(commit func() error) error) { db.around.Store(&f) }
+
 // update runs fn in a durable transaction and returns after its commit. fn sees
 // every earlier write; when it returns an error nothing of it is kept. fn must be
 // quick, must not call update, and may run again after a lost race.
@@ -118,8 +128,8 @@ func (db *DB) update(ctx context.Context, fn func(*tx) error) error {
 func (db *DB) view(ctx context.Context) *tx { return &tx{ctx: ctx, q: db.reads} }
 
 func (db *DB) run() {
-	w := &writer{backend: &db.backend}
-	defer w.close()
+	w := &writer{backend: &db.backend, around: &db.around}
+	defer w.close(nil)
 	batch := make([]job, 0, maxBatch)
 	for j := range db.queue {
 		batch = append(batch[:0], j)
@@ -143,11 +153,16 @@ func (db *DB) run() {
 // race, or has lost too often.
 func (db *DB) commit(w *writer, batch []job) {
 	results := make([]error, len(batch))
+	end := db.batch(len(batch))
 	err := w.once(batch, results)
 	for try := 0; err != nil && db.backend.Retry(err) && try < maxRetries; try++ {
 		db.retries.Add(1)
 		time.Sleep(backoff(try))
 		err = w.once(batch, results)
+	}
+	end(err)
+	if err == nil {
+		db.tell(w.changes)
 	}
 	for i, j := range batch {
 		if err != nil {
@@ -167,96 +182,191 @@ func backoff(try int) time.Duration {
 // writer is the one connection that writes, or none while the database is away.
 type writer struct {
 	backend *Backend
+	around  *atomic.Pointer[func(commit func() error) error]
 	conn    *sql.Conn
 	q       querier
+	changes []Change // of the last batch
 }
 
-// once runs the batch in one transaction. After an error nothing is known of it, or
-// nothing was kept: a new connection is taken for the next one.
-func (w *writer) once(batch []job, results []error) (err error) {
+// once runs the batch in one transaction. After an error nothing of it was kept, or
+// nothing is known of it.
+func (w *writer) once(batch []job, results []error) error {
 	ctx := context.Background() // a caller that leaves must not undo its neighbours' work
-	if w.conn == nil {
-		if w.conn, err = w.backend.Write.Conn(ctx); err != nil {
-			w.conn = nil
-			return err
-		}
-		w.q = w.backend.querier(w.conn)
-	}
-	if err := w.transaction(ctx, batch, results); err != nil {
-		_, rollback := w.conn.ExecContext(ctx, "ROLLBACK")
-		if rollback != nil {
-			w.close()
-		}
+	if err := w.begin(ctx); err != nil {
 		return err
 	}
+	err := w.transaction(ctx, batch, results)
+	if err == nil {
+		return nil
+	}
+	w.undo(ctx)
+	return err
+}
+
+// undo leaves the connection without a transaction, or leaves it.
+func (w *writer) undo(ctx context.Context) {
+	_, err := w.conn.ExecContext(ctx, "ROLLBACK")
+	switch {
+	case w.backend.Lost(w.conn):
+		w.close(driver.ErrBadConn)
+	case err != nil: // the engine has done so itself
+		w.close(nil)
+	}
+}
+
+// begin takes the write lock. A connection that has died since its last batch is replaced:
+// what was not begun was not done.
+func (w *writer) begin(ctx context.Context) error {
+	held := w.conn != nil
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	err := w.lock(ctx)
+	if err == nil {
+		return nil
+	}
+	lost := w.backend.Lost(w.conn)
+	w.undo(ctx)
+	if !held || !lost {
+		return err
+	}
+	return w.begin(ctx)
+}
+
+func (w *writer) connect(ctx context.Context) (err error) {
+	if w.conn != nil {
+		return nil
+	}
+	if w.conn, err = w.backend.Write.Conn(ctx); err != nil {
+		w.conn = nil
+		return err
+	}
+	w.q = w.backend.querier(w.conn)
 	return nil
 }
 
-func (w *writer) transaction(ctx context.Context, batch []job, results []error) error {
+func (w *writer) lock(ctx context.Context) error {
 	for _, statement := range w.backend.Begin {
 		if _, err := w.conn.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
-	t := &tx{ctx: ctx, q: w.q}
+	return nil
+}
+
+func (w *writer) transaction(ctx context.Context, batch []job, results []error) error {
+	t := &tx{ctx: ctx, q: w.q, nested: w.backend.Nested}
 	for i, j := range batch {
-		results[i] = t.savepoint(j)
-		if errors.Is(results[i], errBroken) || results[i] != nil && w.backend.Retry(results[i]) {
-			return results[i] // the engine has given up the whole transaction: a full disk, or a lost race
+		results[i] = t.run(j)
+		// The engine has given up the whole transaction: a full disk, or a lost race, or a
+		// statement that failed where no savepoint stood.
+		if errors.Is(results[i], errBroken) || results[i] != nil && (w.backend.Retry(results[i]) || w.backend.Lost(w.conn)) {
+			return results[i]
 		}
+	}
+	w.changes = t.changes
+	commit := func() error { return w.commit(ctx) }
+	if f := w.around.Load(); f != nil {
+		return (*f)(commit)
+	}
+	return commit()
+}
+
+// commit refuses for a transaction that has failed: PostgreSQL answers its COMMIT with a
+// rollback, and calls that success.
+func (w *writer) commit(ctx context.Context) error {
+	if w.backend.Lost(w.conn) {
+		return errBroken
 	}
 	_, err := w.conn.ExecContext(ctx, "COMMIT")
 	return err
 }
 
-// close gives the connection back; one that is broken does not come again.
-func (w *writer) close() {
+// close gives the connection back; with driver.ErrBadConn it does not come again.
+func (w *writer) close(state error) {
 	if w.conn == nil {
 		return
 	}
 	w.q.close()
+	w.conn.Raw(func(any) error { return state })
 	w.conn.Close()
 	w.conn, w.q = nil, nil
 }
 
 // tx is what a request sees of one batch, or a reader of the last commit.
 type tx struct {
-	ctx context.Context
-	q   querier
+	ctx    context.Context
+	q      querier
+	nested bool // see Backend.Nested
+	// The request that runs now has not written yet, and so has no savepoint.
+	clean bool
+
+	changes []Change      // noted by the requests that stand
+	tip     *auditlog.Tip // where the audit log ends, if a request of this batch has looked
 }
 
-func (t *tx) savepoint(j job) (err error) {
+// run runs one request, so that nothing of it is kept if it fails.
+func (t *tx) run(j job) (err error) {
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
-	if err := t.exec("SAVEPOINT request"); err != nil {
-		return errors.Join(errBroken, err)
-	}
+	t.clean = true
+	noted := len(t.changes)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("sqlstore: a write panicked: %v", p)
 		}
 		if err != nil {
-			if undo := t.exec("ROLLBACK TO request"); undo != nil {
+			t.forget(noted)
+		}
+		if t.clean {
+			return
+		}
+		t.clean = true // what follows needs no savepoint
+		if err != nil {
+			if undo := t.send("ROLLBACK TO request"); undo != nil {
 				err = errors.Join(errBroken, err, undo)
 				return
 			}
 		}
-		if release := t.exec("RELEASE request"); release != nil {
+		if t.nested {
+			return
+		}
+		if release := t.send("RELEASE request"); release != nil {
 			err = errors.Join(errBroken, err, release)
 		}
 	}()
 	return j.fn(t)
 }
 
+// protect sets the request's savepoint before its first write.
+func (t *tx) protect() error {
+	if !t.clean {
+		return nil
+	}
+	if err := t.send("SAVEPOINT request"); err != nil {
+		return errors.Join(errBroken, err)
+	}
+	t.clean = false
+	return nil
+}
+
+func (t *tx) send(statement string) error {
+	_, err := t.q.exec(t.ctx, statement)
+	return err
+}
+
 func (t *tx) exec(query string, args ...any) error {
-	_, err := t.q.exec(t.ctx, query, args...)
+	_, err := t.changed(query, args...)
 	return err
 }
 
 // changed runs a statement and says how many rows it changed: the compare-and-swap
 // of every state machine here.
 func (t *tx) changed(query string, args ...any) (int64, error) {
+	if err := t.protect(); err != nil {
+		return 0, err
+	}
 	r, err := t.q.exec(t.ctx, query, args...)
 	if err != nil {
 		return 0, err

@@ -63,7 +63,7 @@ func consumable(t *tx, c registry.Consumption) (open jcs.Hex256, err error) {
 	var expires int64
 	var revoked, singleParty, serviceHeld bool
 	err = t.row(
-		`SELECT open_mandate_hash, class, coalesce(currency, ''), principal_id, expires_at, revoked_at IS NOT NULL, single_party,
+		`SELECT open_mandate_hash, class, coalesce(currency, ''), principal_id, expires_at, `+openRevoked+`, single_party,
 		   EXISTS (SELECT 1 FROM issuer_subjects WHERE subject = agent_id)
 		 FROM opens WHERE token_sha256 = ?`, c.Token).
 		Scan(&open, &class, &currency, &principal, &expires, &revoked, &singleParty, &serviceHeld)
@@ -107,6 +107,7 @@ func (r *Registry) Burn(ctx context.Context, b registry.Burn) (units commitment.
 		if err != nil {
 			return err
 		}
+		t.note(Change{Of: "ra", Operation: Burned, Outcome: BurnedReport, Units: int64(units)})
 		return audit(t, b.At, effector(b.Effector), "burn", b.RequestID, "burned")
 	})
 	return units, first && err == nil, err

@@ -35,7 +35,10 @@ func Authority(t *testing.T, open func(t *testing.T) authority.Store) {
 		{"taken", authorityTaken},
 		{"refusals", authorityRefusals},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(t, open(t))
+		})
 	}
 }
 

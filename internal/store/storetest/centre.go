@@ -36,15 +36,19 @@ func Centre(t *testing.T, open func(t *testing.T) (centre.Store, registry.Store)
 		{"refused record", centreRefusedRecord},
 		{"commit", centreCommit},
 		{"commit refused", centreCommitRefused},
+		{"commit of what was released", centreCommitReleased},
 		{"commit undone", centreCommitUndone},
 		{"commit race", centreCommitRace},
+		{"apart", centreApart},
 		{"chain", centreChain},
 		{"chain race", centreChainRace},
 		{"anchor race", centreAnchorRace},
 		{"outbox", centreOutbox},
 		{"sent", centreSent},
+		{"depth", centreDepth},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s, ra := open(t)
 			c.test(t, &party{Store: s, t: t, ra: ra, deal: crossingtest.New(t)})
 		})

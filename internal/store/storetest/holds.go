@@ -90,7 +90,6 @@ func registryHoldable(t *testing.T, s registry.Store) {
 		"two crossings":      {func(h *registry.Hold) { h.ResponderToken = elsewhere.TokenHash }, registry.ErrMismatch},
 		"another crossing":   {func(h *registry.Hold) { h.CrossingID = elsewhere.CrossingID }, registry.ErrMismatch},
 		"initiator effector": {func(h *registry.Hold) { h.Effector = partyA }, registry.ErrNotResponder},
-		"expired":            {func(h *registry.Hold) { h.At = p.a.ExpiresAt }, registry.ErrExpired},
 	} {
 		h := holdOf(triple(p.a, p.b), partyB, "r")
 		c.change(&h)

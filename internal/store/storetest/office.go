@@ -99,7 +99,6 @@ func registryAdditions(t *testing.T, s registry.Store) {
 		"unknown principal":  {func(a *registry.Addition) { a.PrincipalID = "urn:anax:principal:x" }, registry.ErrNotFound},
 		"another's agent":    {func(a *registry.Addition) { a.Credentials[1].AgentID = agentB }, registry.ErrNotFound},
 		"another's agent id": {func(a *registry.Addition) { a.Agents[0].ID = agentB }, registry.ErrExists},
-		"own agent, new key": {func(a *registry.Addition) { a.Agents[0].ID = agentA }, registry.ErrExists},
 		"another's key":      {func(a *registry.Addition) { a.Keys[0] = other.Principal.Keys[0] }, registry.ErrExists},
 		"key of another use": {func(a *registry.Addition) { a.Humans[1].Key = first.Principal.Keys[0] }, registry.ErrExists},
 		"human's key of another name": {func(a *registry.Addition) {
@@ -160,7 +159,7 @@ func registrySuspended(t *testing.T, s registry.Store) {
 		_, err := s.Enrol(ctx, e)
 		want(t, "enrol", err, nil)
 	}
-	p, q := newPair(t, s, "p"), newPair(t, s, "q")
+	p, q, late := newPair(t, s, "p"), newPair(t, s, "q"), newPair(t, s, "late")
 	alone, revoked := open("alone", partyA, agentA, 5), open("revoked", partyA, agentA, 5)
 	alone.SingleParty = true
 	opened(t, s, alone, revoked)
@@ -206,8 +205,8 @@ func registrySuspended(t *testing.T, s registry.Store) {
 	_, err = s.Confirm(ctx, confirmOf(triple(q.a, q.b), partyB, "spent"))
 	want(t, "confirm", err, nil)
 	// A final refusal goes before one that may pass.
-	expired := holdOf(triple(p.a, p.b), partyB, "r")
-	expired.At = p.a.ExpiresAt
+	expired := holdOf(triple(late.a, late.b), partyB, "r")
+	expired.At = late.a.ExpiresAt
 	_, err = s.Hold(ctx, expired)
 	want(t, "hold of what is expired", err, registry.ErrExpired)
 	consume(t, s, consumption("units of what is revoked", revoked, 1), registry.ErrRevoked)
@@ -298,6 +297,12 @@ func RegistryOperations(t *testing.T) []Operation {
 			return s.SetStatus(ctx, registry.StatusChange{PrincipalID: partyA, Active: active, By: operator, At: registryStart})
 		}
 	}
+	signer := func(kind, subject string) func(registry.Store) error {
+		return func(s registry.Store) error {
+			_, err := s.RevokeSigner(ctx, registry.SignerRevocation{Kind: kind, PrincipalID: partyA, Subject: subject, By: operator, At: registryStart})
+			return err
+		}
+	}
 	human := registry.Addition{
 		PrincipalID: partyA, Humans: []mandate.Human{{ID: "urn:anax:human:n", Key: authorityKey(t)}},
 		By: registry.Actor{Role: api.RolePrincipal, PrincipalID: partyA}, At: registryStart,
@@ -305,14 +310,21 @@ func RegistryOperations(t *testing.T) []Operation {
 	issuer := registry.Issuer{
 		PrincipalID: partyA, Credential: hash("issuer"), Subjects: []string{"urn:anax:agent:monitor"}, By: operator, At: registryStart,
 	}
+	releases := releaseOperations(openA, openB)
+	keyring := keyringOperations(t, a, operator)
 	return []Operation{
 		{"AddCode", "code", func(s registry.Store) error {
 			return s.AddCode(ctx, a.Code, registryStart, registryStart.Add(time.Hour))
 		}, string(a.Code), api.RoleOperator},
 		{"Enrol", "by code", enrol(a), partyA, api.RolePrincipal},
 		{"Enrol", "self", enrol(b), partyB, api.RolePrincipal},
+		{"Enrol", "counterpart", enrol(counterpart(t, partyB+"-peer", agentB+"-peer")), partyB + "-peer", api.RoleOperator},
 		{"Add", "human", func(s registry.Store) error { return s.Add(ctx, human) }, partyA, api.RolePrincipal},
 		{"AddIssuer", "issuer", func(s registry.Store) error { return s.AddIssuer(ctx, issuer) }, string(issuer.Credential), api.RoleOperator},
+		{"Add", "request", func(s registry.Store) error { return s.Add(ctx, keyring.asked) }, partyA, api.RolePrincipal},
+		{"DecideHuman", "approve", func(s registry.Store) error { return s.DecideHuman(ctx, keyring.approval) }, keyring.approval.Key, api.RoleOperator},
+		{"Retire", "human's key", func(s registry.Store) error { return s.Retire(ctx, keyring.retirement) }, keyring.retirement.Key, api.RoleOperator},
+		{"ProveDomain", "of A", func(s registry.Store) error { return s.ProveDomain(ctx, keyring.proof) }, partyA, api.RoleOperator},
 		{"AddOpen", "A", open(openA), string(openA.OpenHash), api.RolePrincipal},
 		{"AddOpen", "B", open(openB), string(openB.OpenHash), api.RolePrincipal},
 		{"AddOpen", "by an issuer", open(byIssuer), string(byIssuer.OpenHash), api.RoleIssuer},
@@ -334,6 +346,21 @@ func RegistryOperations(t *testing.T) []Operation {
 			_, err := s.Confirm(ctx, confirmOf(tr, partyB, "spent"))
 			return err
 		}, crossingID, api.RoleEffector},
+		{"AddClosed", "c", closed(releases.c), string(releases.c.TokenHash), api.RoleAgent},
+		{"AddClosed", "d", closed(releases.d), string(releases.d.TokenHash), api.RoleAgent},
+		{"Hold", "second pair", func(s registry.Store) error {
+			_, err := s.Hold(ctx, holdOf(releases.release.Triple, partyB, "held"))
+			return err
+		}, crossingID, api.RoleEffector},
+		{"Release", "second pair", func(s registry.Store) error {
+			_, _, err := s.Release(ctx, releases.release)
+			return err
+		}, crossingID, api.RoleEffector},
+		{"AddClosed", "expired", closed(releases.expired), string(releases.expired.TokenHash), api.RoleAgent},
+		{"Lapse", "expired", func(s registry.Store) error {
+			_, err := s.Lapse(ctx, registryStart, 10)
+			return err
+		}, string(releases.expired.TokenHash), registry.RoleTimer},
 		{"Revoke", "closed", revoke(closedA.TokenHash), string(closedA.TokenHash), api.RoleOperator},
 		{"Revoke", "open", revoke(openA.OpenHash), string(openA.OpenHash), api.RoleOperator},
 		{"SetStatus", "suspend", status(false), partyA, api.RoleOperator},
@@ -341,6 +368,13 @@ func RegistryOperations(t *testing.T) []Operation {
 		{"Withdraw", "effector", func(s registry.Store) error {
 			return s.Withdraw(ctx, registry.Withdrawal{Credential: hash(api.RoleEffector, partyA), By: operator, At: registryStart})
 		}, string(hash(api.RoleEffector, partyA)), api.RoleOperator},
+		{"StatusList", "first", func(s registry.Store) error {
+			_, err := s.StatusList(ctx, registry.NewStatusList{ID: "list", Seed: make([]byte, 32), At: registryStart})
+			return err
+		}, "list", api.RoleOperator},
+		{"RevokeSigner", "key", signer(api.KindKey, a.Principal.Keys[0].ID), a.Principal.Keys[0].ID, api.RoleOperator},
+		{"RevokeSigner", "human", signer(api.KindHuman, a.Principal.Humans[0].ID), "human " + a.Principal.Humans[0].ID, api.RoleOperator},
+		{"RevokeSigner", "principal", signer(api.KindPrincipal, ""), partyA, api.RoleOperator},
 	}
 }
 
@@ -374,7 +408,11 @@ func registryAudit(t *testing.T, s registry.Store) {
 			t.Errorf("%s %s: its repeat has an audit row", op.Method, op.Name)
 		}
 	}
-	reads := []string{"Active", "Actor", "AuditRows", "FindClosed", "FindOpen", "MayIssue", "Principal", "Spent"}
+	reads := []string{"HumanRequests", "Domains", "Active", "Actor", "AuditRows", "FindClosed", "FindOpen", "MayIssue", "Principal", "Spent"}
+	reads = append(reads, "Peer")
+	reads = append(reads, "StatusEntries", "Peer", "AllPeers", "Owner")
+	reads = append(reads, "Due", "Find", "Kept")
+	reads = append(reads, "AuditTip", "AuditLog", "AuditHeads", "LastAuditHead", "AddAuditHead") // the last is the log's own
 	for m := range reflect.TypeFor[registry.Store]().Methods() {
 		if walked[m.Name] == slices.Contains(reads, m.Name) {
 			t.Errorf("method %s: walked %v, and it is either a read or has an audit row", m.Name, walked[m.Name])

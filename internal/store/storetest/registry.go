@@ -40,6 +40,15 @@ func Registry(t *testing.T, newStore func(t *testing.T) registry.Store) {
 		{"active", registryActive},
 		{"spent flags", registrySpentFlags},
 		{"interleavings", registryInterleavings},
+		{"release", registryRelease},
+		{"released by whom", registryReleaseJudged},
+		{"release race", registryReleaseRace},
+		{"lapsed", registryLapsed},
+		{"sweep bounds", registrySweepBounds},
+		{"halves", registryHalves},
+		{"halves judged", registryHalvesJudged},
+		{"refused for good", registryRefusedForGood},
+		{"traces", registryTraces},
 		{"units", registryUnits},
 		{"units of whom", registryUnitsJudged},
 		{"units again", registryUnitsAgain},
@@ -49,12 +58,29 @@ func Registry(t *testing.T, newStore func(t *testing.T) registry.Store) {
 		{"issuers", registryIssuers},
 		{"additions", registryAdditions},
 		{"addition bounds", registryAdditionBounds},
+		{"key spans", registrySpans},
+		{"humans' requests", registryHumanRequests},
+		{"domains", registryDomains},
 		{"suspended", registrySuspended},
 		{"withdrawals", registryWithdrawals},
 		{"audit", registryAudit},
+		{"signer stands", registrySignerStands},
+		{"signer rights", registrySignerRights},
+		{"signer unsaid", registrySignerUnsaid},
+		{"signer race", registrySignerRace},
+		{"status lists", registryStatusLists},
+		{"all peers", registryAllPeers},
+		{"peers", registryPeers},
+		{"audit chain", registryLedger},
+		{"audit heads", registryHeads},
+		{"burned hold", registryBurnedHold},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, newStore(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.test(t, newStore(t))
+		})
 	}
+	t.Run("signers", func(t *testing.T) { registrySigners(t, newStore) })
 }
 
 var registryStart = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)

@@ -12,7 +12,7 @@ import (
 // A Row is one row of a table: column names to values as text. NULL is "NULL".
 type Row map[string]string
 
-// Rows is all that a SQLite database holds, table by table, each in no order of its own.
+// Rows is all that a database holds, table by table, each in no order of its own.
 type Rows map[string][]Row
 
 // ReadRows reads every table of db. Tests compare what it returns before and after a
@@ -20,6 +20,9 @@ type Rows map[string][]Row
 func ReadRows(t testing.TB, db *sql.DB) Rows {
 	t.Helper()
 	tables, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+	if err != nil { // PostgreSQL
+		tables, err = db.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
