@@ -32,9 +32,11 @@ lint: ## run gofmt, go vet, staticcheck and go mod tidy
 bench: ## measure: each rate beside its bound, memory at rest and after work
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(ARGS) ./...
 
-soak: ## kill the processes of a crossing at every point, many times
-	BINDERY_SOAK="$${BINDERY_SOAK:-200}" go test -run '^TestCrash' -count=1 -v -timeout 30m ./internal/cli
-	BINDERY_SOAK=1 go test -run '^TestEveryCharacter' -count=1 ./mandate
+soak: ## kill the processes of a crossing at every point, many times, on both stores
+	@begin=$$(date +%s); \
+	BINDERY_SOAK="$${BINDERY_SOAK:-200}" go test -run '^TestCrash' -count=1 -v -timeout 3h ./internal/cli && \
+	BINDERY_SOAK=1 go test -run '^TestEveryCharacter' -count=1 ./mandate; \
+	status=$$?; echo "soak: $$(($$(date +%s) - begin)) s"; exit $$status
 
 mutants: ## take out each guard in turn: its test must notice
 	go run ./internal/tools/mutants $(ARGS)

@@ -22,6 +22,7 @@ func lines(values ...string) func(http.Header) {
 
 // covers GC-040, GC-041, GC-054
 func TestActivation(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")
 	const other = "https://example.com/ext/other/v1"
@@ -60,6 +61,7 @@ func TestActivation(t *testing.T) {
 //
 // covers GC-041
 func TestEchoOnErrors(t *testing.T) {
+	t.Parallel()
 	w, _ := ready(t)
 	for name, body := range map[string][]byte{
 		"seal":         wiretest.Envelope(crossing.RPCSeal, wiretest.Doc{}),
@@ -75,6 +77,7 @@ func TestEchoOnErrors(t *testing.T) {
 
 // covers GC-042, GC-045, GC-048, GC-319
 func TestMessageWithoutActivation(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")
 	for name, message := range map[string]func(wiretest.Doc){
@@ -105,6 +108,7 @@ func TestMessageWithoutActivation(t *testing.T) {
 
 // covers GC-042, GC-351
 func TestPlainMessage(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]wiretest.Config{"full": {}, "verify-only": {VerifyOnly: true}} {
 		for header, h := range map[string]http.Header{"plain": wiretest.Plain(), "activated": wiretest.Activated()} {
 			t.Run(name+" "+header, func(t *testing.T) {
@@ -137,6 +141,7 @@ func TestPlainMessage(t *testing.T) {
 
 // covers GC-093
 func TestVerifyNeedsNoActivation(t *testing.T) {
+	t.Parallel()
 	w, s, a := sealed(t)
 	for name, h := range map[string]http.Header{"plain": wiretest.Plain(), "activated": wiretest.Activated()} {
 		v := w.Post(h, wiretest.Envelope(crossing.RPCVerify, wiretest.Doc{"crossing_id": s.CrossingID}))

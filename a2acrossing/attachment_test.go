@@ -28,6 +28,7 @@ func coreMembers() map[string][]string {
 //
 // covers GC-228, GC-229, GC-230, GC-261
 func TestCoreObjects(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme"))
 	core := coreMembers()
@@ -85,6 +86,7 @@ func TestCoreObjects(t *testing.T) {
 //
 // covers GC-246
 func TestAnchorIsNoName(t *testing.T) {
+	t.Parallel()
 	w, s, a := sealed(t)
 	seal := wiretest.JointSeal(s.Record)
 	for _, params := range []wiretest.Doc{{"crossing_id": s.CrossingID}, {"seal_id": wiretest.Text(a.Doc, "result", "seal_id")}} {

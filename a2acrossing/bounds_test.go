@@ -28,6 +28,7 @@ func TestLimitOracle(t *testing.T) {
 }
 
 func TestProbingAboveLimit(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{actions(100)}})
 	p := w.Party("acme")
 	for n := range 10 {
@@ -106,6 +107,7 @@ func TestF7AtOnce(t *testing.T) {
 //
 // covers GC-191
 func TestUnregisteredDrains(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{actions(100)}})
 	s := asking(w, w.Party("acme"), 60)
 	s.Disclose = true
@@ -123,6 +125,7 @@ func TestUnregisteredDrains(t *testing.T) {
 //
 // covers GC-188
 func TestTwoCurrencies(t *testing.T) {
+	t.Parallel()
 	for _, currency := range []commitment.Currency{"EUR", "USD"} {
 		w := wiretest.New(t, wiretest.Config{Grants: []commitment.Amount{money(1000, "EUR"), money(1000, "USD")}})
 		s := w.Script(w.Party("acme"))

@@ -94,6 +94,7 @@ func TestCard(t *testing.T) {
 
 // covers GC-032, GC-037
 func TestServedCard(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cfg         wiretest.Config
 		conformance string
@@ -118,6 +119,7 @@ func TestServedCard(t *testing.T) {
 //
 // covers GC-037
 func TestVerifyOnly(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{VerifyOnly: true})
 	s := w.Script(w.Party("acme"))
 	s.Open = s.From.Issue(s.Amount, nil)

@@ -18,6 +18,7 @@ func chainID(a, b string) string { return wiretest.Hash(min(a, b) + "|" + max(a,
 //
 // covers GC-138, GC-256, GC-257, GC-259
 func TestWC9(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	a, b := w.Party("acme"), w.Party("initech")
 	own := w.Responder.AgentID

@@ -15,6 +15,7 @@ import (
 //
 // covers GC-044, GC-047, GC-048, GC-319
 func TestInboundCommitment(t *testing.T) {
+	t.Parallel()
 	w, done, a := sealed(t)
 	block := wiretest.Object(a.Doc, "result", "artifact_block")
 	altered := func(member string, value any) wiretest.Doc {

@@ -39,6 +39,7 @@ func fails(t *testing.T, s *wiretest.Script, send func() wiretest.Answer, name s
 //
 // covers GC-266, GC-275, GC-293, GC-314
 func TestF1(t *testing.T) {
+	t.Parallel()
 	start := func(t *testing.T) *wiretest.Script {
 		w := wiretest.New(t, wiretest.Config{})
 		s := w.Script(w.Party("acme"))
@@ -107,6 +108,7 @@ func TestF1(t *testing.T) {
 //
 // covers GC-315
 func TestF1Restart(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme")).Through(wiretest.Closing)
 	w.Clock.Advance(10 * time.Minute)
@@ -127,6 +129,7 @@ func TestF1Restart(t *testing.T) {
 //
 // covers GC-266, GC-316
 func TestF2(t *testing.T) {
+	t.Parallel()
 	w, first := covering(t, wiretest.Config{}, actions(5), actions(100), actions(3), true)
 	if a := first.Through(wiretest.P3).Seal(); a.Result() == nil {
 		t.Fatalf("three of five are refused: %s", a.Body)
@@ -157,6 +160,7 @@ func TestF2(t *testing.T) {
 //
 // covers GC-097, GC-266, GC-304, GC-317
 func TestF3(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from, other := w.Party("acme"), w.Party("other")
 	self := func(member string, value any) func(wiretest.Doc) {
@@ -204,6 +208,7 @@ func TestF3(t *testing.T) {
 //
 // covers GC-064, GC-213, GC-266, GC-284, GC-285, GC-286, GC-318
 func TestF4(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")
 	for name, edit := range map[string]func(wiretest.Doc){

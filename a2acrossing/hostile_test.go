@@ -24,6 +24,7 @@ import (
 //
 // covers GC-068, GC-250, GC-313
 func TestTwoRecordsAtOnce(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	bodies := [][]byte{s.SealBody()}
 	s.Forget()
@@ -69,6 +70,7 @@ func TestTwoRecordsAtOnce(t *testing.T) {
 //
 // covers GC-068, GC-311, GC-313
 func TestClientLeaves(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{centre.PointAfterAttempt, centre.PointAfterHold, centre.PointAfterSeal, centre.PointBeforeReply} {
 		t.Run(at, func(t *testing.T) {
 			w, s := ready(t)

@@ -405,6 +405,7 @@ func malformed(t *testing.T, cfg wiretest.Config, fault, intent func(wiretest.Do
 //
 // covers GC-135, GC-065, GC-121
 func TestWC7(t *testing.T) {
+	t.Parallel()
 	w, s := covering(t, wiretest.Config{}, money(1000000, "EUR"), money(250000, "EUR"), money(100000, "EUR"), true)
 	s.Through(wiretest.P3)
 	registered := s.Closed

@@ -22,6 +22,7 @@ func wantNoTask(t *testing.T, a wiretest.Answer) {
 
 // covers GC-261, GC-262, GC-263, GC-264, GC-265
 func TestTaskStates(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme"))
 	check := func(what string, a wiretest.Answer, state, core string) {
@@ -60,6 +61,7 @@ func TestTaskStates(t *testing.T) {
 // TestMandatesTravelOnce: a mandate stands only in the answer that carries it, and terms
 // in none (design C6).
 func TestMandatesTravelOnce(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme"))
 	s.Terms = `{"terms_version":"1","secret":"lemonade"}`
@@ -92,6 +94,7 @@ func TestMandatesTravelOnce(t *testing.T) {
 
 // covers GC-269
 func TestRepeatedMessages(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme")).Through(wiretest.P1)
 	again := func(what string, step func() wiretest.Answer) {
@@ -113,6 +116,7 @@ func TestRepeatedMessages(t *testing.T) {
 
 // covers GC-031, GC-269
 func TestOutOfOrder(t *testing.T) {
+	t.Parallel()
 	phase := map[string]func(*wiretest.Script) wiretest.Answer{
 		"P1": (*wiretest.Script).P1, "P2": (*wiretest.Script).P2, "P3": (*wiretest.Script).P3,
 	}
@@ -215,6 +219,7 @@ func orElse(s, other string) string {
 //
 // covers GC-285, GC-318
 func TestTerminalTask(t *testing.T) {
+	t.Parallel()
 	messages := map[string]func(*wiretest.Script) wiretest.Answer{
 		"P1": (*wiretest.Script).P1, "P2": (*wiretest.Script).P2, "P3": (*wiretest.Script).P3,
 	}
@@ -253,6 +258,7 @@ func TestTerminalTask(t *testing.T) {
 
 // TestForeignTask: a task that is somebody else's cannot be told from none (design C2).
 func TestForeignTask(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	get := func(id string) wiretest.Answer {
 		return w.Post(wiretest.Plain(), wiretest.Envelope("GetTask", wiretest.Doc{"id": id}))
@@ -307,6 +313,7 @@ func withoutTime(body []byte) string {
 
 // TestOtherMethods: what is not offered says so, and shows no task.
 func TestOtherMethods(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	before := w.Rows()
 	for name, c := range map[string]struct {

@@ -256,6 +256,7 @@ func TestRefusalNames(t *testing.T) {
 //
 // covers GC-110, GC-111, GC-116, GC-117, GC-120
 func TestRefusalStatus(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{VerifyRate: wiretest.Rate{PerSecond: 1, Burst: 2}})
 	from := w.Party("acme")
 	s := w.Script(from).Through(wiretest.P3)

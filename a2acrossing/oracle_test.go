@@ -47,6 +47,7 @@ func asking(w *wiretest.World, from *wiretest.Party, n commitment.Magnitude) *wi
 //
 // covers GC-323
 func TestNoOracleOnTheWire(t *testing.T) {
+	t.Parallel()
 	t.Run("at the seal", func(t *testing.T) {
 		var bodies []string
 		for _, n := range []commitment.Magnitude{6, 1e9} {

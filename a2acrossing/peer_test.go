@@ -272,6 +272,7 @@ func TestNoAnswer(t *testing.T) {
 //
 // covers GC-055, GC-057
 func TestPeer(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme")).Through(wiretest.Closing)
 	p, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{}, w.URL)

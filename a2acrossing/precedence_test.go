@@ -53,6 +53,7 @@ func brokenRules(expired int64) []broken {
 //
 // covers GC-299, GC-322
 func TestPrecedenceOnTheWire(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme"))
 	s.Disclose = true

@@ -14,6 +14,7 @@ import (
 //
 // covers GC-314, GC-335, GC-336
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")
 	kept := w.Script(from).Through(wiretest.Closing)

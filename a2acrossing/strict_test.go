@@ -20,6 +20,7 @@ const metadataPointer = "/params/message/metadata/https:~1~1anaxstandard.ai~1ext
 // TestDuplicateNames: the A2A library takes the last of two equal names, so it never sees
 // these (design C3).
 func TestDuplicateNames(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	message := func(meta string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + s.TaskID +
@@ -56,6 +57,7 @@ func TestDuplicateNames(t *testing.T) {
 // TestForeignBodies: what does not speak of the extension is answered as JSON-RPC says,
 // and costs no row.
 func TestForeignBodies(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	before := w.Rows()
 	for name, c := range map[string]struct{ body, code string }{
@@ -80,6 +82,7 @@ func TestForeignBodies(t *testing.T) {
 // TestExactNumbers: a number counts by its exact decimal value (design J2), in a record, in a message and
 // in what the authority resolves.
 func TestExactNumbers(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	for _, number := range []string{
 		"1.0000000000000000001", "1.5", "0.9999999999999999999", "9007199254740991.4", "9007199254740992", "1e400", "-1e-400",
@@ -123,6 +126,7 @@ func TestExactNumbers(t *testing.T) {
 
 // TestForeignNumbers: a foreign payload beside ours may hold any JSON number (design J3).
 func TestForeignNumbers(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme"))
 	s.Edit.Message = func(m wiretest.Doc) {
@@ -136,6 +140,7 @@ func TestForeignNumbers(t *testing.T) {
 // TestBodyLimit: a body over 1 MiB is refused before it is parsed, by the listener and by
 // the handler alone.
 func TestBodyLimit(t *testing.T) {
+	t.Parallel()
 	const limit = 1 << 20
 	w := wiretest.New(t, wiretest.Config{})
 	before := w.Rows()

@@ -91,6 +91,7 @@ func unspent(t *testing.T, w *wiretest.World, s *wiretest.Script, row storetest.
 
 // covers GC-040, GC-042, GC-045, GC-048, GC-054, GC-096, GC-129
 func TestWC1(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	for name, edit := range map[string]func(http.Header){
 		"no header":          func(h http.Header) { h.Del(crossing.Header) },
@@ -136,6 +137,7 @@ func TestWC1(t *testing.T) {
 
 // covers GC-066, GC-067, GC-069, GC-070, GC-071, GC-130, GC-240, GC-241, GC-244
 func TestWC2(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	s.Edit.Params = func(p wiretest.Doc) { p["initiator_joint_seal"] = wiretest.JointSeal(s.Record) }
 	a := s.Seal()
@@ -175,6 +177,7 @@ func TestWC2(t *testing.T) {
 
 // covers GC-068, GC-131, GC-313
 func TestWC3(t *testing.T) {
+	t.Parallel()
 	t.Run("repeat", func(t *testing.T) {
 		w, s, first := sealed(t)
 		before := w.Rows()
@@ -224,6 +227,7 @@ func TestWC3(t *testing.T) {
 
 // covers GC-064, GC-102, GC-132
 func TestWC4(t *testing.T) {
+	t.Parallel()
 	w, s := ready(t)
 	s.Edit.Record = func(record wiretest.Doc) { record["agreement_hash"] = wiretest.Hash("other terms") }
 	before := w.Rows()
@@ -247,6 +251,7 @@ func verdictOf(t *testing.T, a wiretest.Answer) wiretest.Doc {
 
 // covers GC-086, GC-090, GC-091, GC-093, GC-133, GC-232
 func TestWC5(t *testing.T) {
+	t.Parallel()
 	w, s, a := sealed(t)
 	sealID := wiretest.Text(a.Doc, "result", "seal_id")
 	allTrue := map[string]any{
@@ -303,6 +308,7 @@ func TestWC5(t *testing.T) {
 
 // covers GC-086, GC-092, GC-122, GC-134
 func TestWC6(t *testing.T) {
+	t.Parallel()
 	w, s, a := sealed(t)
 	before := w.Rows()
 	unknown := w.Verify(wiretest.Doc{"seal_id": "canal-mxyz1234-0123456789ab"})
@@ -345,6 +351,7 @@ func TestWC6(t *testing.T) {
 
 // covers GC-112, GC-136, GC-251
 func TestWC8(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from, other := w.Party("acme"), w.Party("other")
 	for i, who := range []string{"initiator", "responder"} {
@@ -360,6 +367,7 @@ func TestWC8(t *testing.T) {
 
 // covers GC-112, GC-137
 func TestWC8b(t *testing.T) {
+	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	from := w.Party("acme")
 	for i, who := range []string{"initiator", "responder"} {
@@ -429,6 +437,7 @@ func wc10(t *testing.T, cfg wiretest.Config) {
 
 // covers GC-108, GC-140, GC-300
 func TestWC11(t *testing.T) {
+	t.Parallel()
 	t.Run("the record against both", func(t *testing.T) {
 		w, s := ready(t)
 		s.Edit.Record = func(record wiretest.Doc) { record["magnitude_asserted"] = 2 }

@@ -37,7 +37,8 @@ func TestCrashRelease(t *testing.T) {
 func (w *world) releases(t *testing.T, r *rand.Rand, points []string) {
 	t.Helper()
 	sealed, died := 0, 0
-	for round := range rounds(t) {
+	n := rounds(t)
+	for round := range n {
 		point := points[round%len(points)]
 		if round < 2 { // whatever else is drawn, holds that stand are given back
 			point = centre.PointAfterHold
@@ -64,7 +65,7 @@ func (w *world) releases(t *testing.T, r *rand.Rand, points []string) {
 		}
 	}
 	t.Logf("%d sealed, %d returned, %d registries died", sealed, w.returned, died)
-	if w.returned == 0 || died == 0 {
+	if n > 1 && (w.returned == 0 || died == 0) {
 		t.Errorf("%d crossings were given back, and %d registries died", w.returned, died)
 	}
 }
@@ -94,8 +95,12 @@ func (w *world) alone(t *testing.T, deadly string, pause time.Duration) (died in
 		registries = append(registries, w.responder)
 	}
 	time.Sleep(pause)
+	wait := time.Duration(0)
+	if deadly != "" && pause >= 3*holdTimeout {
+		wait = 5 * time.Second // it will die, sooner or later
+	}
 	for _, p := range registries {
-		if p != nil && p.died(0) {
+		if p != nil && p.died(wait) {
 			died++
 		}
 	}

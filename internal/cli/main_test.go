@@ -1,10 +1,12 @@
 package cli_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +32,11 @@ func TestMain(m *testing.M) {
 type tidy struct{ m *testing.M }
 
 func (t tidy) Run() int {
+	// Most of these tests wait for processes, most of the time. A -parallel on the command line
+	// is read later, and stands.
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		fmt.Println(err)
+	}
 	code := t.m.Run()
 	if bin, err := exec.LookPath("bindery"); err == nil && runtime.GOOS == "linux" {
 		if left := naming(bin, 2*time.Second); left != "" {

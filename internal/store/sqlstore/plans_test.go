@@ -114,7 +114,7 @@ func cross(t testing.TB, s registry.Store, i int) {
 func size(t testing.TB) int {
 	n, err := strconv.Atoi(os.Getenv("BINDERY_MANDATES"))
 	if err != nil {
-		return 100_000
+		return 10_000
 	}
 	return n
 }
