@@ -27,10 +27,14 @@ const MaxBody = 1 << 20
 
 // Codes of errors that the specification's table has no name for.
 const (
-	CodeMalformed          = "malformed_request"   // the body broke a rule of this package
-	CodeUnauthenticated    = "unauthenticated"     // no credential, or an unknown one
-	CodeNotFound           = "not_found"           // no such thing, or not yours: the two look alike
-	CodeEnrolment          = "enrolment_refused"   // the code is unknown, used or expired: the three look alike
+	CodeMalformed       = "malformed_request" // the body broke a rule of this package
+	CodeUnauthenticated = "unauthenticated"   // no credential, or an unknown one
+	CodeNotFound        = "not_found"         // no such thing, or not yours: the two look alike
+	CodeEnrolment       = "enrolment_refused" // the code is unknown, used or expired: the three look alike
+	// CodeEnrolmentMismatch: the code is good, and for something else. It is unused still.
+	CodeEnrolmentMismatch = "enrolment_mismatch"
+	// CodeUnproved: a key comes without its own signature over its registration ([KeyProof]).
+	CodeUnproved           = "key_unproved"
 	CodeConflict           = "conflict"            // another value stands there already
 	CodePredecessorMissing = "predecessor_missing" // an earlier publication of the chain has not arrived; try again
 	CodeTooLarge           = "too_large"           // the body is over MaxBody
@@ -47,7 +51,7 @@ const (
 // An Error is a refusal of one of Bindery's own endpoints.
 type Error struct {
 	Code    string // a name of §3.7.4 or a Code constant
-	Pointer string // JSON Pointer of the faulty member, for CodeMalformed
+	Pointer string // JSON Pointer of the faulty member, for CodeMalformed and CodeUnproved
 	Receipt string // the RA's signed refusal, when it is final (design R3)
 }
 
@@ -88,6 +92,10 @@ func (e *Error) Message() string {
 		return "nothing is known under this name"
 	case CodeEnrolment:
 		return "the enrolment code is unknown, used or expired"
+	case CodeEnrolmentMismatch:
+		return "the enrolment code is for something else: a party, an RA, or another principal"
+	case CodeUnproved:
+		return "a key comes without a proof of its private half, made for this registry and this principal"
 	case CodeConflict:
 		return "another value stands there already"
 	case CodePredecessorMissing:

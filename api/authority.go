@@ -32,10 +32,33 @@ const (
 const timeLayout = "2006-01-02T15:04:05Z"
 
 // An EnrolRegistry pins a Registration Authority's key at a Verification Authority, by
-// the secret of a one-time code: {"jwk":{"crv","kty","x","y"},"secret":"…"}.
+// the secret of a one-time code. From then on that RA speaks there for one principal, and
+// for no other:
+//
+//	{"jwk":{"crv","kty","x","y"},"principal_id":"urn:anax:principal:acme","secret":"…",
+//	 "url":"https://ra.acme.example"}
 type EnrolRegistry struct {
-	Secret string   // of the VA's [Code]
-	Key    jose.Key // the key that the RA signs with
+	Secret      string   // of the VA's [Code]
+	Key         jose.Key // the key that the RA signs with
+	PrincipalID string   // whose mandates it registers
+	URL         string   // where it answers: https, or http on loopback
+}
+
+// Validate checks the request's rules, but for the secret. The error is an [*Error] with
+// CodeMalformed.
+func (e EnrolRegistry) Validate() error {
+	pointer := ""
+	switch {
+	case e.Key.Public == nil || e.Key.ID == "":
+		pointer = "/jwk"
+	case !mandate.ValidPrincipalID(e.PrincipalID):
+		pointer = "/principal_id"
+	case !validBaseURL(e.URL):
+		pointer = "/url"
+	default:
+		return nil
+	}
+	return &Error{Code: CodeMalformed, Pointer: pointer}
 }
 
 // Bytes is the request's canonical JSON.
@@ -43,6 +66,8 @@ func (e EnrolRegistry) Bytes() []byte {
 	return jcs.Object(
 		jcs.Member{Name: "secret", Value: jcs.String(e.Secret)},
 		jcs.Member{Name: "jwk", Value: e.Key.JWK()},
+		jcs.Member{Name: "principal_id", Value: text(e.PrincipalID)},
+		jcs.Member{Name: "url", Value: text(e.URL)},
 	)
 }
 
@@ -52,12 +77,13 @@ func ParseEnrolRegistry(body []byte) (EnrolRegistry, error) {
 	err := closedObject(body, func(r *jcs.Reader) {
 		e.Secret = readText(r, "secret", validSecret)
 		e.Key = readKey(r, "jwk")
+		e.PrincipalID, e.URL = r.Text("principal_id"), r.Text("url")
 	})
 	if err != nil {
 		return EnrolRegistry{}, err
 	}
 	e.Key.Kid = ""
-	return e, nil
+	return e, e.Validate()
 }
 
 // A RegistryEnrolled tells an enrolled RA whom it has joined:

@@ -99,7 +99,7 @@ func TestAuthorityRoundTrips(t *testing.T) {
 	later.Block.Position = chain.Position{Prev: jcs.HexOf([]byte("before")), Seq: 1<<53 - 1}
 	bare := publication()
 	bare.Role, bare.Receipts, bare.Projection = crossing.Initiator, nil, later
-	enrol := api.EnrolRegistry{Secret: "AAAAAAAAAAAAAAAAAAAAAA", Key: authorityKey(t)}
+	enrol := api.EnrolRegistry{Secret: "AAAAAAAAAAAAAAAAAAAAAA", Key: authorityKey(t), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"}
 	enrolled := api.RegistryEnrolled{VerifiedBy: "VA-001", BaseURL: "https://verify.example/", RegistryKey: enrol.Key.ID}
 	grant := api.AddPublisher{Grant: "a.b.c"}
 	published := api.Published{CrossingID: crossingOne, Role: crossing.Initiator, ProjectionJWS: "a.b.c"}

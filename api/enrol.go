@@ -37,7 +37,8 @@ const (
 //	{"agc_level":3,"agents":[{"id":"urn:anax:agent:…","jwk":{…}}],"clearance_id_hash":"…",
 //	 "credentials":[{"agent_id":"urn:anax:agent:…","role":"agent","sha256":"…"}],
 //	 "humans":[],"keys":[{…}],"name":"Acme","principal_id":"urn:anax:principal:acme",
-//	 "publisher":{"credential_sha256":"…","jwk":{…}},"secret":"…","trust_basis":"self_declared"}
+//	 "proofs":["eyJhbGci…"],"publisher":{"credential_sha256":"…","jwk":{…}},"secret":"…",
+//	 "trust_basis":"self_declared"}
 type Enrol struct {
 	Secret          string // of the enrolment code; "" for an authority's own principal, which never travels
 	PrincipalID     string
@@ -50,6 +51,7 @@ type Enrol struct {
 	Humans          []mandate.Human
 	Credentials     []Credential
 	Publisher       *Publisher // nil: this principal publishes nothing
+	Proofs          []string   // see [Enrol.Prove]; none for an authority's own principal
 }
 
 // A Credential is the hash of a bearer token with the one role it has.
@@ -78,6 +80,9 @@ func (e Enrol) Bytes() []byte {
 		{Name: "agents", Value: array(e.Agents, func(a mandate.Agent) []byte { return subject(a.ID, a.Key) })},
 		{Name: "humans", Value: array(e.Humans, func(h mandate.Human) []byte { return subject(h.ID, h.Key) })},
 		{Name: "credentials", Value: array(e.Credentials, Credential.bytes)},
+	}
+	if e.Proofs != nil {
+		m = append(m, jcs.Member{Name: "proofs", Value: array(e.Proofs, text)})
 	}
 	if p := e.Publisher; p != nil {
 		m = append(m, jcs.Member{Name: "publisher", Value: jcs.Object(
@@ -131,6 +136,9 @@ func ParseEnrol(body []byte) (Enrol, error) {
 	e.Agents = readItems(r, "agents", MaxAgents, &items, parseAgent)
 	e.Humans = readItems(r, "humans", MaxHumans, &items, parseHuman)
 	e.Credentials = readItems(r, "credentials", MaxCredentials, &items, parseCredential)
+	if r.OptValue("proofs").Type() != jcs.Absent {
+		e.Proofs = readItems(r, "proofs", maxProofs, &items, parseProof)
+	}
 	if r.OptValue("publisher").Type() != jcs.Absent {
 		p := r.Object("publisher")
 		e.Publisher = &Publisher{Key: readKey(p, "jwk"), CredentialHash: readHex(p, "credential_sha256")}

@@ -179,14 +179,22 @@ func validBefore(s string) bool {
 // A StatusRequest asks whether the mandate of a hash is active (design R5). The nonce
 // comes back in the signed answer.
 //
-//	{"hash":"<64 hex>","nonce":"…"}
+//	{"hash":"<64 hex>","nonce":"…","principal_id":"urn:anax:principal:acme"}
 type StatusRequest struct {
 	Hash  jcs.Hex256 // token_sha256 or open_mandate_hash
 	Nonce string     // 1 to 128 printable ASCII characters without space
+	// PrincipalID is whose mandate it must be: another's is not active. "" leaves it to the
+	// answer; who knows the mandate should say it (GC-355).
+	PrincipalID string
 }
 
 // Bytes is the request as canonical JSON.
-func (s StatusRequest) Bytes() []byte { return object("hash", string(s.Hash), "nonce", s.Nonce) }
+func (s StatusRequest) Bytes() []byte {
+	if s.PrincipalID == "" {
+		return object("hash", string(s.Hash), "nonce", s.Nonce)
+	}
+	return object("hash", string(s.Hash), "nonce", s.Nonce, "principal_id", s.PrincipalID)
+}
 
 // ParseStatusRequest reads a request. The error is an [*Error] with CodeMalformed.
 func ParseStatusRequest(body []byte) (StatusRequest, error) {
@@ -194,7 +202,12 @@ func ParseStatusRequest(body []byte) (StatusRequest, error) {
 	if refusal != nil {
 		return StatusRequest{}, refusal
 	}
-	return closed(r, StatusRequest{Hash: readHex(r, "hash"), Nonce: readText(r, "nonce", ValidNonce)})
+	s := StatusRequest{Hash: readHex(r, "hash"), Nonce: readText(r, "nonce", ValidNonce)}
+	id, named := r.OptText("principal_id")
+	if s.PrincipalID = id; named && !mandate.ValidPrincipalID(id) {
+		r.Fail("principal_id", "value")
+	}
+	return closed(r, s)
 }
 
 // ValidNonce reports whether s may be the nonce of a [StatusRequest].

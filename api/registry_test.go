@@ -70,7 +70,9 @@ func TestRegistryRoundTrips(t *testing.T) {
 	again(t, enrolled, enrolled.Bytes(), api.ParseEnrolled)
 	e := enrol(t)
 	again(t, e, e.Bytes(), api.ParseEnrol)
-	e.Publisher, e.Humans = nil, nil
+	e.Proofs = []string{"a.b.c"}
+	again(t, e, e.Bytes(), api.ParseEnrol)
+	e.Publisher, e.Humans, e.Proofs = nil, nil, nil
 	again(t, e, e.Bytes(), api.ParseEnrol)
 }
 

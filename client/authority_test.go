@@ -170,7 +170,7 @@ func TestLyingAcknowledgement(t *testing.T) {
 		t.Errorf("missing predecessor: %v", err)
 	}
 	enrolled := api.RegistryEnrolled{VerifiedBy: "VA-001", BaseURL: "https://verify.example/", RegistryKey: stranger.Key().ID}
-	req := api.EnrolRegistry{Secret: "AAAAAAAAAAAAAAAAAAAAAA", Key: va.Key()}
+	req := api.EnrolRegistry{Secret: "AAAAAAAAAAAAAAAAAAAAAA", Key: va.Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"}
 	if _, err := answering(t, jose.KeySet{}, 200, string(enrolled.Bytes())).EnrolRegistry(t.Context(), req); !errors.Is(err, client.ErrUnverified) {
 		t.Errorf("enrolled another key: %v", err)
 	}

@@ -190,7 +190,7 @@ func TestStatusIsFresh(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			s := mandate.Status{Hash: req.Hash, Active: true, Nonce: req.Nonce, At: raNow.Add(-time.Minute), Expires: raNow.Add(time.Minute)}
+			s := mandate.Status{Hash: req.Hash, Active: true, PrincipalID: "urn:anax:principal:a", Nonce: req.Nonce, At: raNow.Add(-time.Minute), Expires: raNow.Add(time.Minute)}
 			c.change(&s)
 			token, err := s.Sign(ra)
 			if err != nil {

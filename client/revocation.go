@@ -53,11 +53,13 @@ func (r *Registry) SignedStatus(ctx context.Context, req api.StatusRequest) (sta
 // Status asks a Verification Authority whether a mandate is active, by its
 // open_mandate_hash or token_sha256. The answer is a Registration Authority's, verified
 // under its keys, registries, and fresh by its nonce: the VA only passes it on (design R5).
+// The mandate is the principal's, or, with "", that of whom the answer names: whoever holds
+// the mandate says whose it is, so that no other organisation's RA is believed about it.
 // api.CodeRegistryUnreachable: it could not ask one.
-func (a *Authority) Status(ctx context.Context, hash jcs.Hex256, registries jose.KeySet) (mandate.Status, error) {
+func (a *Authority) Status(ctx context.Context, principalID string, hash jcs.Hex256, registries jose.KeySet) (mandate.Status, error) {
 	asking := *a.c
 	asking.keys = registries
-	status, _, err := asking.status(ctx, pathVAStatus, "", api.StatusRequest{Hash: hash, Nonce: newNonce()})
+	status, _, err := asking.status(ctx, pathVAStatus, "", api.StatusRequest{Hash: hash, Nonce: newNonce(), PrincipalID: principalID})
 	return status, err
 }
 
@@ -81,6 +83,9 @@ func (c *Client) status(ctx context.Context, path, credential string, req api.St
 	status, err := mandate.ParseStatus(answer.Token, c.keys)
 	if err != nil {
 		return none, "", unverified(path, err)
+	}
+	if status.Active && req.PrincipalID != "" && status.PrincipalID != req.PrincipalID {
+		return none, "", unverified(path, errOther)
 	}
 	if status.Hash != req.Hash || status.Nonce != req.Nonce || !c.now().Before(status.Expires) {
 		return none, "", unverified(path, errOther)

@@ -61,7 +61,7 @@ func statements(w world) map[string]statement {
 	refusal := mandate.FinalRefusal{Triple: sampleTriple(), Name: "MANDATE_REVOKED", InitiatorSpent: true, At: at(issuedAt)}
 	half, halfRefusal := receipt, refusal
 	half.Half, halfRefusal.Half = mandate.InitiatorHalf, mandate.ResponderHalf
-	status := mandate.Status{Hash: hashOf("t"), Active: true, Nonce: "n-1", At: at(issuedAt), Expires: at(issuedAt + 60)}
+	status := mandate.Status{Hash: hashOf("t"), Active: true, PrincipalID: acme, Nonce: "n-1", At: at(issuedAt), Expires: at(issuedAt + 60)}
 	principal := samplePrincipal(w)
 	bare := mandate.Principal{ID: acme, Name: "Acme", At: at(issuedAt), Expires: at(issuedAt + 1)}
 	grant := mandate.PublisherGrant{PrincipalID: acme, Key: w.human.key, CredentialHash: hashOf("cred"), At: at(issuedAt)}
@@ -90,7 +90,7 @@ func statements(w world) map[string]statement {
 			`{"at":1786000000,` + triple + `"half":"responder","initiator_spent":true,` + tokens + `"name":"MANDATE_REVOKED","responder_spent":false,"responder_token_sha256":"` + hexHash("r") + `"}`,
 			halfRefusal.Sign, parser(mandate.ParseFinalRefusal), halfRefusal},
 		"status": {"bindery-status+jwt",
-			`{"active":true,"at":1786000000,"exp":1786000060,"hash":"` + hexHash("t") + `","nonce":"n-1"}`,
+			`{"active":true,"at":1786000000,"exp":1786000060,"hash":"` + hexHash("t") + `","nonce":"n-1","principal_id":"` + acme + `"}`,
 			status.Sign, parser(mandate.ParseStatus), status},
 		"principal": {"bindery-principal+jwt",
 			`{"active":true,"agc_level":3,"agents":[{"id":"` + agent + `","jwk":` + string(w.agent.key.NamedJWK()) + `}],"at":1786000000,"clearance_id_hash":"` + hexHash("clearance") +
@@ -209,37 +209,39 @@ func TestStatementsRefuseToSign(t *testing.T) {
 	same := sampleTriple()
 	same.ResponderToken = same.InitiatorToken
 	for name, sign := range map[string]func(*jose.Signer) (string, error){
-		"no hash":             registration(func(g *mandate.Registration) { g.TokenHash = "" }),
-		"hash upper case":     registration(func(g *mandate.Registration) { g.SignedHash = jcs.Hex256(strings.ToUpper(string(g.SignedHash))) }),
-		"no variant":          registration(func(g *mandate.Registration) { g.Variant = "" }),
-		"no time":             registration(func(g *mandate.Registration) { g.At = time.Time{} }),
-		"far time":            registration(func(g *mandate.Registration) { g.At = time.Unix(1<<60, 0) }),
-		"no counterparty":     registration(func(g *mandate.Registration) { g.CounterpartyAgent = "" }),
-		"no chain":            registration(func(g *mandate.Registration) { g.ChainID = "" }),
-		"open with crossing":  registration(func(g *mandate.Registration) { g.Variant = mandate.VariantOpen }),
-		"agent not UTF-8":     registration(func(g *mandate.Registration) { g.AgentID = "\xff" }),
-		"principal an agent":  registration(func(g *mandate.Registration) { g.PrincipalID = agent }),
-		"one token twice":     mandate.SpendReceipt{Triple: same, Effector: bolt, State: mandate.Held, At: at(1)}.Sign,
-		"unknown state":       mandate.SpendReceipt{Triple: sampleTriple(), Effector: bolt, State: "burned", At: at(1)}.Sign,
-		"unknown half":        mandate.SpendReceipt{Triple: sampleTriple(), Half: "both", Effector: bolt, State: mandate.Held, At: at(1)}.Sign,
-		"no effector":         mandate.SpendReceipt{Triple: sampleTriple(), State: mandate.Held, At: at(1)}.Sign,
-		"refusal name":        mandate.FinalRefusal{Triple: sampleTriple(), Name: "revoked", At: at(1)}.Sign,
-		"refusal no name":     mandate.FinalRefusal{Triple: sampleTriple(), At: at(1)}.Sign,
-		"status lapsed":       mandate.Status{Hash: hashOf("t"), Active: true, Nonce: "n", At: at(2), Expires: at(2)}.Sign,
-		"status no nonce":     mandate.Status{Hash: hashOf("t"), Active: true, At: at(2), Expires: at(3)}.Sign,
-		"no name":             principal(func(p *mandate.Principal) { p.Name = "" }),
-		"name with line end":  principal(func(p *mandate.Principal) { p.Name = "Acme\nInc" }),
-		"name not UTF-8":      principal(func(p *mandate.Principal) { p.Name = "\xff" }),
-		"zero key":            principal(func(p *mandate.Principal) { p.Keys = append(p.Keys, jose.Key{}) }),
-		"one key twice":       principal(func(p *mandate.Principal) { p.Keys = append(p.Keys, p.Keys[0]) }),
-		"agent without key":   principal(func(p *mandate.Principal) { p.Agents[0].Key = jose.Key{} }),
-		"human is an agent":   principal(func(p *mandate.Principal) { p.Humans[0].ID = agent }),
-		"513 agents":          principal(func(p *mandate.Principal) { p.Agents = slices.Repeat(p.Agents, 513) }),
-		"trust basis":         principal(func(p *mandate.Principal) { p.TrustBasis = "trusted" }),
-		"level alone":         principal(func(p *mandate.Principal) { p.ClearanceIDHash, p.TrustBasis = "", "" }),
-		"level negative":      principal(func(p *mandate.Principal) { p.AGCLevel = -1 }),
-		"lapses as it begins": principal(func(p *mandate.Principal) { p.Expires = p.At }),
-		"grant without key":   mandate.PublisherGrant{PrincipalID: acme, CredentialHash: hashOf("x"), At: at(1)}.Sign,
+		"no hash":                        registration(func(g *mandate.Registration) { g.TokenHash = "" }),
+		"hash upper case":                registration(func(g *mandate.Registration) { g.SignedHash = jcs.Hex256(strings.ToUpper(string(g.SignedHash))) }),
+		"no variant":                     registration(func(g *mandate.Registration) { g.Variant = "" }),
+		"no time":                        registration(func(g *mandate.Registration) { g.At = time.Time{} }),
+		"far time":                       registration(func(g *mandate.Registration) { g.At = time.Unix(1<<60, 0) }),
+		"no counterparty":                registration(func(g *mandate.Registration) { g.CounterpartyAgent = "" }),
+		"no chain":                       registration(func(g *mandate.Registration) { g.ChainID = "" }),
+		"open with crossing":             registration(func(g *mandate.Registration) { g.Variant = mandate.VariantOpen }),
+		"agent not UTF-8":                registration(func(g *mandate.Registration) { g.AgentID = "\xff" }),
+		"principal an agent":             registration(func(g *mandate.Registration) { g.PrincipalID = agent }),
+		"one token twice":                mandate.SpendReceipt{Triple: same, Effector: bolt, State: mandate.Held, At: at(1)}.Sign,
+		"unknown state":                  mandate.SpendReceipt{Triple: sampleTriple(), Effector: bolt, State: "burned", At: at(1)}.Sign,
+		"unknown half":                   mandate.SpendReceipt{Triple: sampleTriple(), Half: "both", Effector: bolt, State: mandate.Held, At: at(1)}.Sign,
+		"no effector":                    mandate.SpendReceipt{Triple: sampleTriple(), State: mandate.Held, At: at(1)}.Sign,
+		"refusal name":                   mandate.FinalRefusal{Triple: sampleTriple(), Name: "revoked", At: at(1)}.Sign,
+		"refusal no name":                mandate.FinalRefusal{Triple: sampleTriple(), At: at(1)}.Sign,
+		"status lapsed":                  mandate.Status{Hash: hashOf("t"), Active: true, PrincipalID: acme, Nonce: "n", At: at(2), Expires: at(2)}.Sign,
+		"status no nonce":                mandate.Status{Hash: hashOf("t"), Active: true, PrincipalID: acme, At: at(2), Expires: at(3)}.Sign,
+		"status of nobody":               mandate.Status{Hash: hashOf("t"), Active: true, Nonce: "n", At: at(2), Expires: at(3)}.Sign,
+		"status not active, of somebody": mandate.Status{Hash: hashOf("t"), PrincipalID: acme, Nonce: "n", At: at(2), Expires: at(3)}.Sign,
+		"no name":                        principal(func(p *mandate.Principal) { p.Name = "" }),
+		"name with line end":             principal(func(p *mandate.Principal) { p.Name = "Acme\nInc" }),
+		"name not UTF-8":                 principal(func(p *mandate.Principal) { p.Name = "\xff" }),
+		"zero key":                       principal(func(p *mandate.Principal) { p.Keys = append(p.Keys, jose.Key{}) }),
+		"one key twice":                  principal(func(p *mandate.Principal) { p.Keys = append(p.Keys, p.Keys[0]) }),
+		"agent without key":              principal(func(p *mandate.Principal) { p.Agents[0].Key = jose.Key{} }),
+		"human is an agent":              principal(func(p *mandate.Principal) { p.Humans[0].ID = agent }),
+		"513 agents":                     principal(func(p *mandate.Principal) { p.Agents = slices.Repeat(p.Agents, 513) }),
+		"trust basis":                    principal(func(p *mandate.Principal) { p.TrustBasis = "trusted" }),
+		"level alone":                    principal(func(p *mandate.Principal) { p.ClearanceIDHash, p.TrustBasis = "", "" }),
+		"level negative":                 principal(func(p *mandate.Principal) { p.AGCLevel = -1 }),
+		"lapses as it begins":            principal(func(p *mandate.Principal) { p.Expires = p.At }),
+		"grant without key":              mandate.PublisherGrant{PrincipalID: acme, CredentialHash: hashOf("x"), At: at(1)}.Sign,
 	} {
 		if token, err := sign(ra.signer()); err == nil || token != "" {
 			t.Errorf("%s: signed", name)
@@ -248,9 +250,12 @@ func TestStatementsRefuseToSign(t *testing.T) {
 }
 
 func TestStatusConfirms(t *testing.T) {
-	good := mandate.Status{Hash: hashOf("t"), Active: true, Nonce: "n", At: at(100), Expires: at(160)}
+	good := mandate.Status{Hash: hashOf("t"), Active: true, PrincipalID: acme, Nonce: "n", At: at(100), Expires: at(160)}
 	inactive := good
 	inactive.Active = false
+	if good.Confirms("", hashOf("t"), "n", at(159)) {
+		t.Error("of nobody's mandate")
+	}
 	for name, c := range map[string]struct {
 		status mandate.Status
 		hash   jcs.Hex256
@@ -264,11 +269,13 @@ func TestStatusConfirms(t *testing.T) {
 		"other nonce":   {good, hashOf("t"), "m", 159, false},
 		"not active":    {inactive, hashOf("t"), "n", 159, false},
 		"no question":   {good, hashOf("t"), "", 159, false},
-		"empty nonce":   {mandate.Status{Hash: hashOf("t"), Active: true, Expires: at(999)}, hashOf("t"), "", 1, false},
-		"empty hash":    {mandate.Status{Nonce: "n", Active: true, Expires: at(999)}, "", "n", 1, false},
-		"zero":          {mandate.Status{Active: true, Expires: at(999)}, "", "", 1, false},
+		"empty nonce":   {mandate.Status{Hash: hashOf("t"), Active: true, PrincipalID: acme, Expires: at(999)}, hashOf("t"), "", 1, false},
+		"empty hash":    {mandate.Status{Nonce: "n", Active: true, PrincipalID: acme, Expires: at(999)}, "", "n", 1, false},
+		"zero":          {mandate.Status{Active: true, PrincipalID: acme, Expires: at(999)}, "", "", 1, false},
+		"another's":     {func() mandate.Status { s := good; s.PrincipalID = acme + "-2"; return s }(), hashOf("t"), "n", 159, false},
+		"nobody's":      {func() mandate.Status { s := good; s.PrincipalID = ""; return s }(), hashOf("t"), "n", 159, false},
 	} {
-		if got := c.status.Confirms(c.hash, c.nonce, at(c.at)); got != c.want {
+		if got := c.status.Confirms(acme, c.hash, c.nonce, at(c.at)); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -16,14 +16,14 @@ import (
 // codeLifetime is how long an enrolment code may wait for its use (design R1).
 const codeLifetime = 24 * time.Hour
 
-// NewCode makes a one-time code with which a Registration Authority may be pinned here,
-// and returns its secret. It is for the operator's own terminal and is nowhere kept.
-func (a *Authority) NewCode(ctx context.Context) (secret string, err error) {
+// NewCode makes a one-time code with which a Registration Authority may be pinned here
+// on these terms, and returns its secret. It is for the operator's own terminal and is nowhere kept.
+func (a *Authority) NewCode(ctx context.Context, terms CodeTerms) (secret string, err error) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 	secret = jose.EncodeBase64(b[:])
 	now := a.now()
-	code := Code{SecretHash: secretHash(secret), Created: now, Expires: now.Add(codeLifetime)}
+	code := Code{SecretHash: secretHash(secret), CodeTerms: terms, Created: now, Expires: now.Add(codeLifetime)}
 	if err := a.store.AddCode(ctx, code); err != nil {
 		return "", undecided("storing a code", err)
 	}
@@ -49,11 +49,16 @@ func (a *Authority) PinRegistry(ctx context.Context, key jose.Key) error {
 	return nil
 }
 
-// EnrolRegistry pins the key of another organisation's RA by a one-time code. The same
-// request again gets the same answer; every other use of the code is CodeEnrolment.
+// EnrolRegistry pins the key of another organisation's RA by a one-time code. It speaks for
+// the principal of the request and for no other, unless the code is shared (design R6). The same request again gets the
+// same answer.
+//
+// Refusals: CodeMalformed; CodeEnrolment for a code that is unknown, expired or used for
+// another request; CodeEnrolmentMismatch for one of another principal; CodeConflict where the
+// key is pinned already, or somebody speaks for the principal.
 func (a *Authority) EnrolRegistry(ctx context.Context, req api.EnrolRegistry) (api.RegistryEnrolled, error) {
-	if req.Key.ID == "" {
-		return api.RegistryEnrolled{}, &api.Error{Code: api.CodeMalformed, Pointer: "/jwk"}
+	if err := req.Validate(); err != nil {
+		return api.RegistryEnrolled{}, err
 	}
 	req.Key.Kid = ""
 	enrolled := api.RegistryEnrolled{VerifiedBy: a.name, BaseURL: a.baseURL, RegistryKey: req.Key.ID}
@@ -61,16 +66,36 @@ func (a *Authority) EnrolRegistry(ctx context.Context, req api.EnrolRegistry) (a
 		SecretHash:  secretHash(req.Secret),
 		RequestHash: jcs.HexOf(req.Bytes()),
 		Key:         req.Key,
+		PrincipalID: req.PrincipalID,
+		URL:         req.URL,
 		Answer:      enrolled.Bytes(),
 		At:          a.now(),
 	})
 	switch {
 	case errors.Is(err, ErrCode):
 		return api.RegistryEnrolled{}, &api.Error{Code: api.CodeEnrolment}
+	case errors.Is(err, ErrCodeTerms):
+		return api.RegistryEnrolled{}, &api.Error{Code: api.CodeEnrolmentMismatch}
+	case errors.Is(err, ErrTaken):
+		return api.RegistryEnrolled{}, &api.Error{Code: api.CodeConflict}
 	case err != nil:
 		return api.RegistryEnrolled{}, undecided("enrolling a registry", err)
 	}
 	return api.ParseRegistryEnrolled(answer)
+}
+
+// Unpin ends the pin of an RA for good: what it says, and whom it has granted to publish,
+// counts for nothing from then on. What is stored stays. It is for the operator's own
+// terminal. CodeNotFound: the key is not pinned.
+func (a *Authority) Unpin(ctx context.Context, registryKey string) error {
+	err := a.store.Unpin(ctx, registryKey, a.now())
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return &api.Error{Code: api.CodeNotFound}
+	case err != nil:
+		return undecided("ending a pin", err)
+	}
+	return nil
 }
 
 // AddPublisher admits the bearer of credential as publisher of the principal that a
@@ -93,6 +118,13 @@ func (a *Authority) AddPublisher(ctx context.Context, credential, grant string) 
 		return undecided("reading the registries", err)
 	case len(bound) > 0 && !slices.Contains(bound, g.PrincipalID):
 		return &api.Error{Code: api.CodeUnauthenticated}
+	}
+	speaker, err := a.store.SpokenFor(ctx, g.PrincipalID)
+	switch {
+	case err != nil:
+		return undecided("reading the registries", err)
+	case speaker != "" && speaker != registry.ID:
+		return &api.Error{Code: api.CodeConflict}
 	}
 	g.Key.Kid = ""
 	err = a.store.AddPublisher(ctx, Publisher{

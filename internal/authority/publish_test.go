@@ -371,21 +371,37 @@ func TestChainOrder(t *testing.T) {
 
 func TestEnrolment(t *testing.T) {
 	w := newWorld(t)
-	secret, err := w.va.NewCode(t.Context())
+	secret, err := w.va.NewCode(t.Context(), authority.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ra := newSigner(t)
-	req := api.EnrolRegistry{Secret: secret, Key: ra.Key()}
+	req := api.EnrolRegistry{Secret: secret, Key: ra.Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"}
 	for name, bad := range map[string]api.EnrolRegistry{
-		"another secret": {Secret: jose.EncodeBase64(make([]byte, 16)), Key: ra.Key()},
-		"no secret":      {Key: ra.Key()},
+		"another secret": {Secret: jose.EncodeBase64(make([]byte, 16)), Key: ra.Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"},
+		"no secret":      {Key: ra.Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"},
 	} {
 		_, err := w.va.EnrolRegistry(t.Context(), bad)
 		refused(t, name, err, api.CodeEnrolment, "")
 	}
 	_, err = w.va.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret})
 	refused(t, "no key", err, malformed, "/jwk")
+	nameless := req
+	nameless.PrincipalID = ""
+	_, err = w.va.EnrolRegistry(t.Context(), nameless)
+	refused(t, "no principal", err, malformed, "/principal_id")
+	others, err := w.va.NewCode(t.Context(), authority.CodeTerms{PrincipalID: "urn:anax:principal:other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := req
+	stranger.Secret = others
+	_, err = w.va.EnrolRegistry(t.Context(), stranger)
+	refused(t, "another principal's code", err, api.CodeEnrolmentMismatch, "")
+	known := req
+	known.PrincipalID = w.responder.principal
+	_, err = w.va.EnrolRegistry(t.Context(), known)
+	refused(t, "the principal of a pinned RA", err, api.CodeConflict, "")
 
 	third := party{principal: "urn:anax:principal:third", credential: "third", signer: newSigner(t)}
 	grant := w.grant(third, ra)
@@ -398,7 +414,7 @@ func TestEnrolment(t *testing.T) {
 			t.Fatalf("enrolled %+v, %v", got, err)
 		}
 	}
-	_, err = w.va.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret, Key: newSigner(t).Key()})
+	_, err = w.va.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret, Key: newSigner(t).Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"})
 	refused(t, "used by another request", err, api.CodeEnrolment, "")
 
 	for range 2 {
@@ -408,20 +424,29 @@ func TestEnrolment(t *testing.T) {
 	}
 	refused(t, "grant for another credential", w.va.AddPublisher(t.Context(), "stolen", grant), api.CodeUnauthenticated, "")
 	refused(t, "changed grant", w.va.AddPublisher(t.Context(), third.credential, flip(grant)), api.CodeUnauthenticated, "")
+	refused(t, "another principal than the RA's", w.va.AddPublisher(t.Context(), "fourth",
+		w.grant(party{principal: "urn:anax:principal:fourth", credential: "fourth", signer: newSigner(t)}, ra)), api.CodeUnauthenticated, "")
+	ours := party{principal: third.principal, credential: "ours", signer: newSigner(t)}
+	refused(t, "the RA's principal by another RA", w.va.AddPublisher(t.Context(), ours.credential, w.grant(ours, w.ra)), api.CodeConflict, "")
 	usurper := party{principal: w.responder.principal, credential: "usurper", signer: newSigner(t)}
-	refused(t, "another RA's principal", w.va.AddPublisher(t.Context(), usurper.credential, w.grant(usurper, ra)), api.CodeConflict, "")
+	refused(t, "another RA's principal", w.va.AddPublisher(t.Context(), usurper.credential, w.grant(usurper, ra)), api.CodeUnauthenticated, "")
+	free := newSigner(t)
+	if err := w.va.PinRegistry(t.Context(), free.Key()); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "the principal of a pinned RA", w.va.AddPublisher(t.Context(), usurper.credential, w.grant(usurper, free)), api.CodeConflict, "")
 	blended := party{principal: "urn:anax:principal:fourth", credential: third.credential, signer: third.signer}
-	refused(t, "one credential for two", w.va.AddPublisher(t.Context(), third.credential, w.grant(blended, ra)), api.CodeConflict, "")
+	refused(t, "one credential for two", w.va.AddPublisher(t.Context(), third.credential, w.grant(blended, free)), api.CodeConflict, "")
 }
 
 func TestEnrolmentExpires(t *testing.T) {
 	w := newWorld(t)
-	secret, err := w.va.NewCode(t.Context())
+	secret, err := w.va.NewCode(t.Context(), authority.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.pass(24 * time.Hour)
-	_, err = w.va.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret, Key: newSigner(t).Key()})
+	_, err = w.va.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret, Key: newSigner(t).Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"})
 	refused(t, "after a day", err, api.CodeEnrolment, "")
 }
 

@@ -19,18 +19,31 @@ var (
 	ErrNotFound = errors.New("authority: not found")
 	// ErrCode: the enrolment code is unknown, expired, or used by another request.
 	ErrCode = errors.New("authority: enrolment code refused")
+	// ErrCodeTerms: the code is good, and for another principal. It stays unused.
+	ErrCodeTerms = errors.New("authority: enrolment code for another principal")
 	// ErrTaken: the name is held by something else.
 	ErrTaken = errors.New("authority: taken")
 )
 
+// CodeTerms say what a code is good for. The zero value is for any RA, of one organisation.
+type CodeTerms struct {
+	PrincipalID string // whose RA it may pin; "" for anybody's
+	// Shared lets the RA speak for whomever it registers, but for those who have another RA.
+	Shared bool
+}
+
 // A Code is a one-time enrolment code as it is stored.
 type Code struct {
-	SecretHash       jcs.Hex256
+	SecretHash jcs.Hex256
+	CodeTerms
 	Created, Expires time.Time
 }
 
-// A Redemption is the one use of a code: it pins Key.
+// A Redemption is the one use of a code: it pins Key, which speaks for PrincipalID, and, unless
+// the code is Shared, for nobody else.
 type Redemption struct {
+	PrincipalID string
+	URL         string // where the RA answers
 	SecretHash  jcs.Hex256
 	RequestHash jcs.Hex256 // of the request's canonical bytes
 	Key         jose.Key
@@ -87,22 +100,30 @@ type Members interface {
 	AddCode(ctx context.Context, c Code) error
 	// Redeem uses a code once and pins the key in the same transaction. A code that
 	// RequestHash has used already gives the answer stored then, also after its expiry.
-	// Every other case is ErrCode: unknown, used by another request, or r.At not before
-	// its expiry.
+	// ErrCode: unknown, used by another request, or r.At not before its expiry. ErrCodeTerms.
+	// ErrTaken, and the code stays unused: the key is pinned already, or the principal is
+	// another RA's: bound to it here, its publisher's, or known to the RA of this store.
 	Redeem(ctx context.Context, r Redemption) (answer []byte, err error)
 	// PinRegistry pins a key; one that is pinned stays as it is.
 	PinRegistry(ctx context.Context, key jose.Key, at time.Time) error
-	// Registries returns the pinned keys.
+	// Registries returns the keys that are pinned.
 	Registries(ctx context.Context) ([]jose.Key, error)
-	// SpeaksFor returns the principals that a key's organisation has brought it for, when it
-	// was brought as the RA of a counterparty: it speaks for them alone. None: it speaks for
-	// whomever it registers.
+	// SpeaksFor returns the principals that a key was pinned for, by a code or as the RA of a
+	// counterparty: it speaks for them alone. None: it speaks for whomever it registers, and
+	// is for no other key.
 	SpeaksFor(ctx context.Context, registryKey string) (principals []string, err error)
+	// SpokenFor returns the key that was pinned for a principal; "" for none. A pin that has
+	// ended still counts: nobody else speaks for the principal.
+	SpokenFor(ctx context.Context, principalID string) (registryKey string, err error)
+	// Unpin ends the pin of a key for good, with an audit row. A repeat changes nothing.
+	// ErrNotFound.
+	Unpin(ctx context.Context, registryKey string, at time.Time) error
 	// AddPublisher stores p. The same credential, principal and key again change nothing.
 	// The credential with another principal or key is ErrTaken, and so is a principal that
 	// another registry has granted a publisher for.
 	AddPublisher(ctx context.Context, p Publisher) error
-	// Publisher finds a publisher by its credential, or ErrNotFound.
+	// Publisher finds a publisher by its credential, or ErrNotFound, also where the registry
+	// that has granted it is pinned no more.
 	Publisher(ctx context.Context, credential jcs.Hex256) (Publisher, error)
 }
 

@@ -170,7 +170,9 @@ func TestPartition(t *testing.T) {
 						t.Errorf("counts %+v", got)
 					}
 					w.Run(10 * time.Millisecond)
-					eventually(t, "a seal that resolves", func() bool { return w.Count().Projections == 1 })
+					eventually(t, "a seal that resolves, and is known to", func() bool {
+						return w.Count().Projections == 1 && len(w.Rows().Where("outbox", "acknowledged_at", "NULL")) == 0
+					})
 					wantSealed(t, s.Seal())
 					wantCounts(t, w, once)
 				})

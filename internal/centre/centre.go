@@ -137,7 +137,7 @@ type Centre struct {
 	cfg Config
 
 	resumed chan struct{} // one place for each attempt that sweeps are at
-	turn    int           // whose turn it is; Run's alone
+	after   string        // crossing_id of the attempt that had its turn last; Run's alone
 
 	mu      sync.Mutex // guards what follows
 	flights map[string]*flight

@@ -99,32 +99,41 @@ func (c *Centre) Run(ctx context.Context, interval time.Duration) error {
 // maxResumed bounds the attempts that sweeps bring to their end at a time.
 const maxResumed = 128
 
-// resume takes on open attempts, from where the last sweep has stopped: a registry that does
-// not answer leaves as many as were begun, and they are neither to be asked for all at once
-// nor to stand before those of another.
-func (c *Centre) resume(attempts []*Attempt) {
-	for range attempts {
+// resume takes on open attempts, a page of them, from where the last sweep has stopped: a
+// registry that does not answer leaves as many as were begun, and they are neither to be read
+// nor to be asked for all at once, nor to stand before those of another.
+func (c *Centre) resume(ctx context.Context) error {
+	attempts, err := c.cfg.Store.OpenAttempts(ctx, c.after, maxResumed)
+	if err == nil && len(attempts) == 0 && c.after != "" {
+		c.after = ""
+		attempts, err = c.cfg.Store.OpenAttempts(ctx, "", maxResumed)
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
 		select {
 		case c.resumed <- struct{}{}:
 		default:
-			return
+			return nil
 		}
-		a := attempts[c.turn%len(attempts)]
-		c.turn++
+		c.after = a.CrossingID
 		if _, started := c.launch(a, func() { <-c.resumed }); !started {
 			<-c.resumed
 		}
 	}
+	if len(attempts) < maxResumed {
+		c.after = ""
+	}
+	return nil
 }
 
 func (c *Centre) sweep(ctx context.Context) {
 	c.recordLate(ctx)
 	if c.Responds() {
-		attempts, err := c.cfg.Store.OpenAttempts(ctx)
-		if err != nil {
+		if err := c.resume(ctx); err != nil {
 			c.cfg.Log.Error("open attempts cannot be read", "reason", err.Error())
 		}
-		c.resume(attempts)
 	}
 	if err := c.deliverAll(ctx); err != nil && ctx.Err() == nil {
 		c.cfg.Log.Warn("a publication waits", "reason", reason(err))

@@ -18,14 +18,21 @@ type stuck struct {
 	mu       sync.Mutex // guards what follows
 	attempts []*centre.Attempt
 	now, max int
+	most     int // attempts that were asked for at a time
 	seen     map[string]bool
 	letGo    chan struct{}
 }
 
-func (s *stuck) OpenAttempts(context.Context) ([]*centre.Attempt, error) {
+func (s *stuck) OpenAttempts(_ context.Context, after string, limit int) (page []*centre.Attempt, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.attempts, nil
+	s.most = max(s.most, limit)
+	for _, a := range s.attempts {
+		if a.CrossingID > after && len(page) < limit {
+			page = append(page, a)
+		}
+	}
+	return page, nil
 }
 
 func (s *stuck) CrossingByID(ctx context.Context, id string) (*centre.Crossing, error) {
@@ -66,7 +73,7 @@ func TestManyOpen(t *testing.T) {
 	})
 	ra.hold.Store(lost)
 	wantName(t, w.Script(w.Party("acme")).Through(wiretest.P3).Seal(), "SEAL_PENDING")
-	open, err := s.Store.OpenAttempts(t.Context())
+	open, err := s.Store.OpenAttempts(t.Context(), "", 9)
 	if err != nil || len(open) != 1 {
 		t.Fatalf("%d open attempts, %v", len(open), err)
 	}
@@ -74,7 +81,7 @@ func TestManyOpen(t *testing.T) {
 	copies := make([]*centre.Attempt, many)
 	for i := range copies {
 		a := *open[0]
-		a.CrossingID = fmt.Sprintf("%s %d", a.CrossingID, i)
+		a.CrossingID = fmt.Sprintf("%s %04d", a.CrossingID, i)
 		copies[i] = &a
 	}
 	s.mu.Lock()
@@ -91,6 +98,9 @@ func TestManyOpen(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+	if s.most != centre.MaxResumed {
+		t.Errorf("%d were read at a time, want %d", s.most, centre.MaxResumed)
 	}
 	if _, most, _ := s.counts(); most != centre.MaxResumed {
 		t.Errorf("%d at a time, want %d", most, centre.MaxResumed)

@@ -200,8 +200,9 @@ type Seals interface {
 	// Closed that the record names. It changes that row's version, so that whoever
 	// read it before cannot free its crossing_id any more.
 	OpenAttempt(ctx context.Context, c *crossing.Cleared, at time.Time) (*Attempt, error)
-	// OpenAttempts lists all open ones.
-	OpenAttempts(ctx context.Context) ([]*Attempt, error)
+	// OpenAttempts lists open ones whose crossing_id follows after, in that order and at most
+	// limit of them; "" is before all.
+	OpenAttempts(ctx context.Context, after string, limit int) ([]*Attempt, error)
 	// RefuseRecord makes a pure refusal final for its joint seal and writes the refusal
 	// row with the spent flags that the RA's rows show, or the words kept of it. It returns [ErrConflict] if the
 	// joint seal has a row: an open attempt is not closed by a late pure check.

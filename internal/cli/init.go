@@ -135,7 +135,10 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	made := []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"}
+	if fileExists(filepath.Join(dir, joiningFile)) {
+		return resumeJoin(ctx, dir, o)
+	}
+	made := []string{joiningFile, configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm"}
 	for _, name := range made { // also without its config: keys and seals are not to be lost
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			if name != configFile {
@@ -153,8 +156,11 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 		return nil, usagef("choose another --dir", "%s cannot be made: %v", dir, err)
 	}
 	opens := newRing(o.ask)
+	var party *home
 	defer func() {
-		if err != nil {
+		if err != nil && party != nil && party.begun {
+			err = cutShort(o.join, err)
+		} else if err != nil {
 			if opens.made != "" {
 				err = errors.Join(err, os.Remove(opens.made))
 			}
@@ -179,6 +185,7 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 		ClearanceID: randomHex(32), Principal: credential(), Agent: credential(), Effector: credential(),
 		Publisher: credential(), Operator: credential(),
 	}}
+	party = h
 	if h.Addr == "" {
 		h.Addr = defaultAddr
 	}
@@ -201,14 +208,20 @@ func initHome(ctx context.Context, dir string, o initOptions) (h *home, err erro
 		}
 	}
 	if o.join == "" {
-		err = h.found()
-	} else {
-		err = h.join(ctx, o)
+		if err := h.found(); err != nil {
+			return nil, err
+		}
+		return h, h.keep(ctx)
 	}
-	if err != nil {
+	if o.ownRA != "" {
+		if _, err := h.newKey(roleRA); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.noteJoin(o); err != nil {
 		return nil, err
 	}
-	return h, h.keep(ctx)
+	return h, h.finishJoin(ctx, o)
 }
 
 // keep writes what names the directory as a party's when all that it needs is there: its own
@@ -270,11 +283,11 @@ func (h *home) joinVA(ctx context.Context, o initOptions, code api.Code) error {
 		return usage("the code joins no VA", "get one from the VA's operator")
 	}
 	h.Roles = []string{roleRA, roleCentre}
-	s, err := h.newKey(roleRA)
+	s, err := h.key(roleRA)
 	if err != nil {
 		return err
 	}
-	h.RA = trusted{Own: true, URL: o.ownRA, Key: s.Key().JWK()}
+	h.RA = trusted{Own: true, URL: strings.TrimSuffix(o.ownRA, "/"), Key: s.Key().JWK()}
 	va, err := joined(ctx, o.join, code.VAKey, "VA")
 	if err != nil {
 		return err
@@ -283,7 +296,13 @@ func (h *home) joinVA(ctx context.Context, o initOptions, code api.Code) error {
 	if err != nil {
 		return usagef("give a URL such as http://127.0.0.1:7410", "--join: %v", err)
 	}
-	enrolled, err := c.Authority().EnrolRegistry(ctx, api.EnrolRegistry{Secret: code.Secret, Key: s.Key()})
+	var enrolled api.RegistryEnrolled
+	err = h.useCode(func() (err error) {
+		enrolled, err = c.Authority().EnrolRegistry(ctx, api.EnrolRegistry{
+			Secret: code.Secret, Key: s.Key(), PrincipalID: h.config.Principal, URL: h.RA.URL,
+		})
+		return err
+	})
 	if err != nil {
 		return joinError(o.join, err)
 	}
@@ -309,7 +328,11 @@ func (h *home) joinRA(ctx context.Context, o initOptions, code api.Code) error {
 	if err != nil {
 		return err
 	}
-	enrolled, err := c.Registry().Enrol(ctx, req)
+	if err := h.prove(&req, ra.Keys()[0].ID); err != nil {
+		return err
+	}
+	var enrolled api.Enrolled
+	err = h.useCode(func() (err error) { enrolled, err = c.Registry().Enrol(ctx, req); return err })
 	if err != nil {
 		return joinError(o.join, err)
 	}
@@ -354,6 +377,9 @@ func joinError(url string, err error) error {
 	switch {
 	case errors.As(err, &e) && e.Code == api.CodeEnrolment:
 		return usage("the code is unknown, used or expired", "get a new one with: bindery enrol --dir DIR")
+	case errors.As(err, &e) && e.Code == api.CodeEnrolmentMismatch:
+		return usage("the code is for something else: a party, an RA that is brought along, or another principal",
+			"get one with: bindery enrol --for party, or --for ra to join with --own-ra")
 	case errors.As(err, &e) && e.Code == api.CodeConflict:
 		return usagef("restore the directory that joined it, or choose another --principal", "%s knows this principal already, with other keys", url)
 	case errors.As(err, &e) && e.Code != api.CodeUnavailable:
@@ -390,6 +416,19 @@ func (h *home) enrolment(secret string) (api.Enrol, error) {
 		},
 		Publisher: &api.Publisher{Key: publisher.Key(), CredentialHash: api.CredentialHash(h.secrets.Publisher)},
 	}, nil
+}
+
+// prove has each key of the request sign that it is to be registered at the RA.
+func (h *home) prove(req *api.Enrol, registry string) error {
+	var signers []*jose.Signer
+	for _, name := range []string{"principal", "agent", "publisher"} {
+		s, err := h.key(name)
+		if err != nil {
+			return err
+		}
+		signers = append(signers, s)
+	}
+	return req.Prove(registry, signers...)
 }
 
 // settle makes the database and enters this party at its own RA and VA.

@@ -146,6 +146,9 @@ func (a *app) withOffice(ctx context.Context, o officeOptions, f func(*node, off
 	}
 	return a.withRA(ctx, func(n *node) error {
 		var at office = localOffice{n}
+		if n.registry != nil && o.credential != "" {
+			return usage("this directory has an RA of its own, whose operator the terminal is", "leave --operator-credential out, or run it in a directory that has joined the RA")
+		}
 		if n.registry == nil {
 			var err error
 			if at, err = o.remote(n); err != nil {
@@ -184,6 +187,7 @@ func (a *app) office() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&o.principal, "principal", "", "whom it is about (default: this directory's principal)")
 	cmd.PersistentFlags().StringVar(&o.credential, "operator-credential", "", "a file with the operator's credential at an RA elsewhere")
 	cmd.AddCommand(a.officePrincipal(o), a.officeKey(o), a.officeAgent(o), a.officeHuman(o), a.officeIssuer(o), a.officeDomain(o),
+		a.officeRegistry(),
 		a.officeSuspend(o, true), a.officeSuspend(o, false), a.officeCredential(o))
 	return cmd
 }

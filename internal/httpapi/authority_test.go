@@ -133,17 +133,20 @@ func (s *site) publication(t *testing.T, by *jose.Signer) api.Publication {
 	return p
 }
 
-// join enrols the RA with a code and the publisher with its grant, over the wire.
+// join enrols an RA with a code and the publisher with a grant of the pinned one, over the wire.
 func (s *site) join(t *testing.T, credential string, by *jose.Signer) {
 	t.Helper()
-	secret, err := s.va.NewCode(t.Context())
+	secret, err := s.va.NewCode(t.Context(), authority.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := s.client(t, credential)
-	enrolled, err := c.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret, Key: s.ra.Key()})
+	enrolled, err := c.EnrolRegistry(t.Context(), api.EnrolRegistry{Secret: secret, Key: newSigner(t).Key(), PrincipalID: "urn:anax:principal:third", URL: "https://ra.example"})
 	if err != nil || enrolled.VerifiedBy != "VA-001" || enrolled.BaseURL != s.url+"/" {
 		t.Fatalf("enrolled %+v, %v", enrolled, err)
+	}
+	if err := s.va.PinRegistry(t.Context(), s.ra.Key()); err != nil { // which both parties have
+		t.Fatal(err)
 	}
 	grant, err := mandate.PublisherGrant{
 		PrincipalID: "urn:anax:principal:anax", Key: by.Key(), CredentialHash: api.CredentialHash(credential), At: start,

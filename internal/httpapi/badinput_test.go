@@ -12,6 +12,7 @@ import (
 
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/storetest"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
@@ -97,7 +98,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	asserted := func(new string) string {
 		return forged(t, a.agent, closedToken, `"magnitude_asserted":1`, `"magnitude_asserted":`+new)
 	}
-	secret, err := o.ra.NewCode(t.Context())
+	secret, err := o.ra.NewCode(t.Context(), registry.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func status(code string) (int, bool) {
 		return http.StatusUnauthorized, true
 	case api.CodeNotFound:
 		return http.StatusNotFound, true
-	case api.CodeEnrolment:
+	case api.CodeEnrolment, api.CodeEnrolmentMismatch, api.CodeUnproved:
 		return http.StatusForbidden, true
 	case api.CodeConflict, api.CodePredecessorMissing, api.CodeDomainMismatch, api.CodeDomainMalformed:
 		return http.StatusConflict, true

@@ -75,7 +75,7 @@ type firm struct {
 // join enrols a firm with a code, as its operator would: the code pins the RA's key.
 func (o *office) join(t *testing.T, name string) *firm {
 	t.Helper()
-	secret, err := o.ra.NewCode(t.Context())
+	secret, err := o.ra.NewCode(t.Context(), registry.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +96,7 @@ func (o *office) join(t *testing.T, name string) *firm {
 		t.Fatal(err)
 	}
 	f.ra = c.Registry()
+	publisher := newSigner(t)
 	f.request = api.Enrol{
 		Secret: code.Secret, PrincipalID: f.id, Name: name, ClearanceIDHash: jcs.HexOf([]byte(name)), TrustBasis: "self_declared",
 		Keys: []jose.Key{f.issuer.Key()}, Agents: []mandate.Agent{{ID: f.agentID, Key: f.agent.Key()}},
@@ -104,7 +105,10 @@ func (o *office) join(t *testing.T, name string) *firm {
 			{Role: api.RoleAgent, AgentID: f.agentID, Hash: api.CredentialHash("agent " + name)},
 			{Role: api.RoleEffector, Hash: api.CredentialHash("effector " + name)},
 		},
-		Publisher: &api.Publisher{Key: newSigner(t).Key(), CredentialHash: api.CredentialHash("publisher " + name)},
+		Publisher: &api.Publisher{Key: publisher.Key(), CredentialHash: api.CredentialHash("publisher " + name)},
+	}
+	if err := f.request.Prove(o.key.ID, f.issuer, f.agent, publisher); err != nil {
+		t.Fatal(err)
 	}
 	answer, err := f.ra.Enrol(t.Context(), f.request)
 	if err != nil || answer.PublisherGrant == "" || answer.VAURL != "https://va.example/" {

@@ -42,7 +42,7 @@ func (b *bureau) Status(ctx context.Context, req api.StatusRequest) (string, err
 	case b.cut.Load():
 		return "", errors.New("cut off")
 	case s != nil:
-		return mandate.Status{Hash: req.Hash, Active: true, Nonce: req.Nonce, At: b.now(), Expires: b.now().Add(time.Minute)}.Sign(s)
+		return mandate.Status{Hash: req.Hash, Active: true, PrincipalID: "urn:anax:principal:a", Nonce: req.Nonce, At: b.now(), Expires: b.now().Add(time.Minute)}.Sign(s)
 	}
 	return b.ra.Status(ctx, req)
 }
@@ -320,15 +320,15 @@ func TestStatusAtVA(t *testing.T) {
 	ra := jose.NewKeySet(o.key)
 	look := func(what string, wanted bool) {
 		t.Helper()
-		if s, err := va.Status(ctx, hash, ra); err != nil || s.Active != wanted || s.Hash != hash {
+		if s, err := va.Status(ctx, a.id, hash, ra); err != nil || s.Active != wanted || s.Hash != hash {
 			t.Errorf("%s: %+v, %v", what, s, err)
 		}
 	}
 	look("active", true)
-	if s, err := va.Status(ctx, jcs.HexOf([]byte("unknown")), ra); err != nil || s.Active {
+	if s, err := va.Status(ctx, "", jcs.HexOf([]byte("unknown")), ra); err != nil || s.Active {
 		t.Errorf("unknown: %+v, %v", s, err)
 	}
-	if _, err := va.Status(ctx, hash, jose.NewKeySet(newSigner(t).Key())); !errors.Is(err, client.ErrUnverified) {
+	if _, err := va.Status(ctx, a.id, hash, jose.NewKeySet(newSigner(t).Key())); !errors.Is(err, client.ErrUnverified) {
 		t.Errorf("under another key: %v", err)
 	}
 
@@ -360,7 +360,7 @@ func TestStatusAtVA(t *testing.T) {
 
 	unreachable := func(what string) {
 		t.Helper()
-		if _, err := va.Status(ctx, hash, ra); !errors.Is(err, &api.Error{Code: api.CodeRegistryUnreachable}) {
+		if _, err := va.Status(ctx, a.id, hash, ra); !errors.Is(err, &api.Error{Code: api.CodeRegistryUnreachable}) {
 			t.Errorf("%s: %v", what, err)
 		}
 		resp, body := o.get(t, "/v1/va/status/"+string(jcs.HexOf([]byte(what))), "")

@@ -18,7 +18,7 @@ const programs = "../../interop"
 // fetched reports whether Node's packages are there; it fetches them where everything has
 // to run.
 var fetched = sync.OnceValue(func() error {
-	_, err := os.Stat(filepath.Join(programs, "node_modules", "jose", "package.json"))
+	_, err := os.Stat(filepath.Join(programs, "node_modules", "ajv", "package.json"))
 	if !errors.Is(err, fs.ErrNotExist) || !everything() {
 		return err
 	}

@@ -22,7 +22,7 @@ var operator = registry.Actor{Role: api.RoleOperator}
 func (w *world) rows(n int) {
 	w.t.Helper()
 	for range n {
-		if _, err := w.ra.NewCode(w.t.Context()); err != nil {
+		if _, err := w.ra.NewCode(w.t.Context(), registry.CodeTerms{}); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,14 +15,32 @@ import (
 	"github.com/bindery/bindery/mandate"
 )
 
-// NewCode makes the secret of an enrolment code, good for one enrolment within
+// CodeTerms say what an enrolment code is good for. The zero value is for anybody and for
+// either use.
+type CodeTerms struct {
+	Kind        CodeKind // "" is CodeAny
+	PrincipalID string   // whom it may enrol; "" for anybody
+}
+
+// A CodeKind is what a code may be used for (design R1).
+type CodeKind string
+
+const (
+	CodeAny      CodeKind = "any"      // whoever uses it chooses
+	CodeParty    CodeKind = "party"    // Enrol: a principal whose mandates this RA keeps
+	CodeRegistry CodeKind = "registry" // EnrolPeer: an RA that speaks for a principal of its own
+)
+
+// NewCode makes the secret of an enrolment code, good for one enrolment on its terms within
 // CodeLifetime. It is meant for the operator's own terminal: only its hash is kept.
-func (r *Registry) NewCode(ctx context.Context) (secret string, err error) {
+func (r *Registry) NewCode(ctx context.Context, terms CodeTerms) (secret string, err error) {
+	terms.Kind = cmp.Or(terms.Kind, CodeAny)
 	var random [16]byte
 	rand.Read(random[:]) // ends the program rather than return an error
 	secret = jose.EncodeBase64(random[:])
 	now := r.now()
-	if err := r.cfg.Store.AddCode(ctx, jcs.HexOf([]byte(secret)), now, now.Add(CodeLifetime)); err != nil {
+	code := Code{Secret: jcs.HexOf([]byte(secret)), CodeTerms: terms, At: now, Expires: now.Add(CodeLifetime)}
+	if err := r.cfg.Store.AddCode(ctx, code); err != nil {
 		return "", fmt.Errorf("registry: %w", err)
 	}
 	return secret, nil
@@ -29,7 +48,9 @@ func (r *Registry) NewCode(ctx context.Context) (secret string, err error) {
 
 // Enrol registers a principal by the secret of a code. The same request again gets the
 // same answer. api.CodeEnrolment: the code is unknown, used for another request, or
-// expired. api.CodeConflict: the principal, or an agent, key or credential, is known
+// expired. api.CodeEnrolmentMismatch: it is for an RA, or for another principal; it may be
+// used again. api.CodeUnproved: a key has not signed for its registration here; the code may
+// be used again. api.CodeConflict: the principal, or an agent, key or credential, is known
 // already; the code may be used again. ROLE_MISMATCH: the request wants a credential of
 // a role that only the authority's own principal may have. A human's key that comes with
 // it waits for the operator, as one of Add does; with EnrolSelf it is the operator who
@@ -41,6 +62,13 @@ func (r *Registry) Enrol(ctx context.Context, req api.Enrol) (_ api.Enrolled, re
 			return api.Enrolled{}, refusal(crossing.RoleMismatch)
 		}
 	}
+	if err := req.Validate(); err != nil {
+		return api.Enrolled{}, err
+	}
+	if err := req.Proved(r.cfg.Signer.Key().ID); err != nil {
+		return api.Enrolled{}, err
+	}
+	req.Proofs = nil // a key signs another each time, and the request is still the same
 	return r.enrol(ctx, req, jcs.HexOf([]byte(req.Secret)))
 }
 
@@ -85,6 +113,8 @@ func (r *Registry) enrol(ctx context.Context, req api.Enrol, code jcs.Hex256) (a
 	switch {
 	case errors.Is(err, ErrCode):
 		return api.Enrolled{}, &api.Error{Code: api.CodeEnrolment}
+	case errors.Is(err, ErrCodeTerms):
+		return api.Enrolled{}, &api.Error{Code: api.CodeEnrolmentMismatch}
 	case errors.Is(err, ErrExists):
 		return api.Enrolled{}, &api.Error{Code: api.CodeConflict}
 	case err != nil:

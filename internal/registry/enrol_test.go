@@ -14,7 +14,7 @@ import (
 func TestEnrolmentCode(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
-	secret, err := w.ra.NewCode(ctx)
+	secret, err := w.ra.NewCode(ctx, registry.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +23,7 @@ func TestEnrolmentCode(t *testing.T) {
 	req := c.enrol(api.RolePrincipal, api.RoleAgent, api.RoleEffector)
 	req.Publisher = &api.Publisher{Key: publisher.Key(), CredentialHash: api.CredentialHash("publisher")}
 	req.Secret = "AAAAAAAAAAAAAAAAAAAAAA"
+	c.proves(t, &req, w.key.Key(), publisher)
 	_, err = w.ra.Enrol(ctx, req)
 	refused(t, "unknown code", err, api.CodeEnrolment)
 	if _, err := w.ra.Principal(ctx, c.id); err == nil {
@@ -38,6 +39,7 @@ func TestEnrolmentCode(t *testing.T) {
 	}
 	taken := req
 	taken.PrincipalID = w.a.id
+	c.proves(t, &taken, w.key.Key(), publisher)
 	_, err = w.ra.Enrol(ctx, taken)
 	refused(t, "known principal", err, api.CodeConflict)
 
@@ -54,6 +56,7 @@ func TestEnrolmentCode(t *testing.T) {
 		t.Errorf("grant %+v, %v", grant, err)
 	}
 	w.sleep(48 * time.Hour)
+	c.proves(t, &req, w.key.Key(), publisher) // a key signs another proof each time
 	again, err := w.ra.Enrol(ctx, req)
 	if err != nil || again != first {
 		t.Errorf("the same request got another answer: %+v, %v", again, err)
@@ -66,9 +69,11 @@ func TestEnrolmentCode(t *testing.T) {
 
 func TestEnrolmentCodeExpires(t *testing.T) {
 	w := newWorld(t)
-	req := newParty(t, "c").enrol()
+	c := newParty(t, "c")
+	req := c.enrol()
+	c.proves(t, &req, w.key.Key())
 	var err error
-	if req.Secret, err = w.ra.NewCode(t.Context()); err != nil {
+	if req.Secret, err = w.ra.NewCode(t.Context(), registry.CodeTerms{}); err != nil {
 		t.Fatal(err)
 	}
 	w.sleep(24 * time.Hour)
@@ -77,6 +82,34 @@ func TestEnrolmentCodeExpires(t *testing.T) {
 	w.sleep(-time.Millisecond)
 	if _, err = w.ra.Enrol(t.Context(), req); err != nil {
 		t.Errorf("just before 24 hours: %v", err)
+	}
+}
+
+// TestEnrolUnproved: a key that has not signed for its registration here is not registered, and
+// the code is as good as before.
+//
+// covers GC-209
+func TestEnrolUnproved(t *testing.T) {
+	w := newWorld(t)
+	ctx, c, other := t.Context(), newParty(t, "c"), signer(t)
+	req := c.enrol(api.RolePrincipal)
+	var err error
+	if req.Secret, err = w.ra.NewCode(ctx, registry.CodeTerms{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.ra.Enrol(ctx, req)
+	refused(t, "without proofs", err, api.CodeUnproved)
+	c.proves(t, &req, other.Key())
+	_, err = w.ra.Enrol(ctx, req)
+	if e := refused(t, "with another RA's", err, api.CodeUnproved); e.Pointer != "/keys/0" {
+		t.Errorf("pointer %q", e.Pointer)
+	}
+	if _, err := w.ra.Principal(ctx, c.id); err == nil {
+		t.Error("the principal is registered")
+	}
+	c.proves(t, &req, w.key.Key())
+	if _, err := w.ra.Enrol(ctx, req); err != nil {
+		t.Error(err)
 	}
 }
 

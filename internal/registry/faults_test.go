@@ -38,7 +38,7 @@ func eachStore(t *testing.T, test func(t *testing.T, db *sqlstore.DB, more func(
 		test(t, more(), more)
 	})
 	t.Run("postgres", func(t *testing.T) {
-		url := pgtest.URL(t)
+		url := pgtest.Store(t)
 		more := func() *sqlstore.DB {
 			db, err := postgres.Open(t.Context(), url)
 			return opened(t, db, err)

@@ -284,13 +284,14 @@ func TestHumanNeedsApproval(t *testing.T) {
 	}
 
 	// By an enrolment it waits, too; not what the operator's own terminal enrols.
-	secret, err := w.ra.NewCode(ctx)
+	secret, err := w.ra.NewCode(ctx, registry.CodeTerms{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := newParty(t, "c")
 	req := c.enrol(api.RolePrincipal)
 	req.Secret = secret
+	c.proves(t, &req, w.key.Key())
 	if _, err := w.ra.Enrol(ctx, req); err != nil {
 		t.Fatal(err)
 	}

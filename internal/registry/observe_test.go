@@ -82,7 +82,7 @@ func TestObserver(t *testing.T) {
 			t.Fatalf("%v, told %q", err, seen.words)
 		}
 	}
-	if _, err := ra.NewCode(ctx); err != nil {
+	if _, err := ra.NewCode(ctx, registry.CodeTerms{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := watched(away{db.Registry()}).Hold(ctx, w.b.effects, d.hold); !errors.Is(err, errAway) {

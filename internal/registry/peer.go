@@ -37,13 +37,55 @@ type Peer struct {
 // R6). Enrolments with a Peer write them.
 type PeerRegistries interface {
 	// Peer finds the RA that speaks for a Principal. ErrNotFound: none was pinned, so that a
-	// mandate of it can be registered here alone.
+	// mandate of it can be registered here alone. ErrUnpinned: it is
+	// pinned no more, and nobody speaks for the Principal.
 	Peer(ctx context.Context, principalID string) (Peer, error)
-	// AllPeers returns the pinned RAs, the oldest first.
+	// AllPeers returns the RAs that are pinned, the oldest first.
 	AllPeers(ctx context.Context) ([]Peer, error)
 	// Owner finds the principal that an agent is registered for here, a counterpart's too.
 	// ErrNotFound.
 	Owner(ctx context.Context, agentID string) (principalID string, err error)
+	// Pins lists every pin of an RA of another organisation, those that have ended and those of
+	// the Verification Authority of this store among them, the oldest first.
+	Pins(ctx context.Context) ([]Pin, error)
+	// Unpin ends, for good, what is pinned of an RA here and at the Verification Authority of
+	// this store. The effectors of the principals that it spoke for are unknown from then on.
+	// A repeat changes nothing. ErrNotFound: the key is not pinned.
+	Unpin(ctx context.Context, u Unpinning) error
+}
+
+// A Pin is one RA of another organisation with one Principal that it speaks for.
+type Pin struct {
+	Peer
+	Unpinned time.Time // when the pin ended; zero while it stands
+}
+
+// An Unpinning ends the pin of a key.
+type Unpinning struct {
+	Key string // thumbprint
+	By  Actor  // for the audit row
+	At  time.Time
+}
+
+// Unpin ends the pin of another organisation's RA (design R1): what that RA says counts for
+// nothing from then on, neither here nor at the Verification Authority that shares this store,
+// and the effectors of its principals neither hold nor confirm here. What was sealed stands.
+// It is for the operator's own terminal and is no route. A repeat changes nothing.
+//
+// Refusals: api.CodeNotFound for a key that is not pinned; api.CodeConflict for this RA's own.
+func (r *Registry) Unpin(ctx context.Context, actor Actor, key string) (refused error) {
+	defer r.observe(callOffice, &refused)
+	if err := actor.require(api.RoleOperator); err != nil {
+		return err
+	}
+	if key == r.cfg.Signer.Key().ID {
+		return &api.Error{Code: api.CodeConflict}
+	}
+	if err := r.cfg.Store.Unpin(ctx, Unpinning{Key: key, By: actor, At: r.now()}); err != nil {
+		return fromOffice(err)
+	}
+	r.log.InfoContext(ctx, "registry unpinned", "kid", key)
+	return nil
 }
 
 // theirs refuses an agent that a Principal with an RA of its own says is its, and that is
@@ -51,7 +93,10 @@ type PeerRegistries interface {
 // agents'.
 func (r *Registry) theirs(ctx context.Context, principalID, agentID string) error {
 	_, err := r.cfg.Store.Peer(ctx, principalID)
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrUnpinned):
+		return refusal(crossing.MandatePartyMismatch) // no receipt about its side would count
+	case errors.Is(err, ErrNotFound):
 		return nil // its agents are registered here, or nowhere
 	}
 	owner := ""
@@ -77,7 +122,7 @@ func (r *Registry) theirs(ctx context.Context, principalID, agentID string) erro
 // and its record is not served, since its own RA speaks for it.
 //
 // Refusals: api.CodeNotFound when nobody crosses in the name of this authority;
-// api.CodeEnrolment and api.CodeConflict as in Enrol, the latter also for this authority's own
+// api.CodeEnrolment, api.CodeEnrolmentMismatch and api.CodeConflict as in Enrol, the latter also for this authority's own
 // principal or key.
 func (r *Registry) EnrolPeer(ctx context.Context, req api.EnrolPeer) (_ api.PeerEnrolled, refused error) {
 	defer r.observe(callEnrol, &refused)
@@ -150,6 +195,8 @@ func (r *Registry) addPeer(ctx context.Context, c api.Counterpart, p Peer, e Enr
 	switch {
 	case errors.Is(err, ErrCode):
 		return nil, &api.Error{Code: api.CodeEnrolment}
+	case errors.Is(err, ErrCodeTerms):
+		return nil, &api.Error{Code: api.CodeEnrolmentMismatch}
 	case errors.Is(err, ErrExists):
 		return nil, &api.Error{Code: api.CodeConflict}
 	case err != nil:

@@ -80,7 +80,7 @@ func TestEnrolPeer(t *testing.T) {
 	if len(r.pinned) != 0 {
 		t.Error("an unknown code has pinned a key")
 	}
-	if req.Secret, err = r.NewCode(ctx); err != nil {
+	if req.Secret, err = r.NewCode(ctx, registry.CodeTerms{}); err != nil {
 		t.Fatal(err)
 	}
 	for what, change := range map[string]func(*api.EnrolPeer){
@@ -120,7 +120,7 @@ func TestEnrolPeer(t *testing.T) {
 	other.URL += "/2"
 	_, err = r.EnrolPeer(ctx, other)
 	refused(t, "another request on a used code", err, api.CodeEnrolment)
-	other.Secret, _ = r.NewCode(ctx)
+	other.Secret, _ = r.NewCode(ctx, registry.CodeTerms{})
 	_, err = r.EnrolPeer(ctx, other)
 	refused(t, "another RA for the principal", err, api.CodeConflict)
 
@@ -132,7 +132,8 @@ func TestEnrolPeer(t *testing.T) {
 	_, err = r.Principal(ctx, p.id)
 	refused(t, "its record", err, api.CodeNotFound)
 	q := p.enrol(api.RolePrincipal)
-	q.Secret, _ = r.NewCode(ctx)
+	q.Secret, _ = r.NewCode(ctx, registry.CodeTerms{})
+	p.proves(t, &q, r.key.Key())
 	_, err = r.Enrol(ctx, q)
 	refused(t, "the same principal with mandates here", err, api.CodeConflict)
 }
@@ -142,7 +143,7 @@ func TestAddPeer(t *testing.T) {
 	ctx := t.Context()
 	r, p, theirs := newHosted(t, false), newParty(t, "peer"), signer(t)
 	req := brings(t, p, theirs)
-	req.Secret, _ = r.NewCode(ctx)
+	req.Secret, _ = r.NewCode(ctx, registry.CodeTerms{})
 	_, err := r.EnrolPeer(ctx, req)
 	refused(t, "nobody crosses in its name", err, api.CodeNotFound)
 	pin := registry.Peer{PrincipalID: p.id, Key: theirs.Key(), URL: req.URL}
@@ -177,4 +178,75 @@ func TestAgentOfAnother(t *testing.T) {
 	if _, err := w.register(w.a, token, peer); err != nil {
 		t.Errorf("its own agent: %v", err)
 	}
+}
+
+// TestCodeTerms: a code for a party pins no RA, one for an RA admits no party, and one for a
+// principal no other; what was refused has used nothing up.
+//
+// covers GC-209
+func TestCodeTerms(t *testing.T) {
+	ctx := t.Context()
+	r, p, q := newHosted(t, true), newParty(t, "peer"), newParty(t, "q")
+	code := func(kind registry.CodeKind, principalID string) string {
+		t.Helper()
+		secret, err := r.NewCode(ctx, registry.CodeTerms{Kind: kind, PrincipalID: principalID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	peer, party := brings(t, p, signer(t)), q.enrol(api.RolePrincipal)
+	peer.Secret, party.Secret = code(registry.CodeParty, ""), code(registry.CodeRegistry, "")
+	q.proves(t, &party, r.key.Key())
+	_, err := r.EnrolPeer(ctx, peer)
+	refused(t, "an RA by a party's code", err, api.CodeEnrolmentMismatch)
+	_, err = r.Enrol(ctx, party)
+	refused(t, "a party by an RA's code", err, api.CodeEnrolmentMismatch)
+	if len(r.pinned) != 0 {
+		t.Error("the VA was told of an RA that was refused")
+	}
+	peer.Secret, party.Secret = party.Secret, peer.Secret
+	if _, err := r.EnrolPeer(ctx, peer); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Enrol(ctx, party); err != nil {
+		t.Error(err)
+	}
+	stranger := newParty(t, "third")
+	third := stranger.enrol()
+	third.Secret = code(registry.CodeAny, q.id)
+	stranger.proves(t, &third, r.key.Key())
+	_, err = r.Enrol(ctx, third)
+	refused(t, "another principal's code", err, api.CodeEnrolmentMismatch)
+}
+
+// TestUnpin ends the pin of a counterpart's RA: its organisation spends nothing here any more,
+// and no Closed that names it is registered.
+//
+// covers GC-209
+func TestUnpin(t *testing.T) {
+	ctx := t.Context()
+	w := newWorld(t)
+	peer, theirs := newParty(t, "peer"), signer(t)
+	req := brings(t, peer, theirs)
+	if err := w.ra.AddPeer(ctx, req.Counterpart, registry.Peer{PrincipalID: peer.id, Key: theirs.Key(), URL: req.URL}); err != nil {
+		t.Fatal(err)
+	}
+	operator := registry.Actor{Role: api.RoleOperator, PrincipalID: w.a.id}
+	refused(t, "as the principal", w.ra.Unpin(ctx, w.a.principal, theirs.Key().ID), crossing.RoleMismatch)
+	refused(t, "the RA's own key", w.ra.Unpin(ctx, operator, w.key.Key().ID), api.CodeConflict)
+	refused(t, "an unknown key", w.ra.Unpin(ctx, operator, signer(t).Key().ID), api.CodeNotFound)
+	if _, err := w.ra.Authenticate(ctx, "its effector"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.ra.Unpin(ctx, operator, theirs.Key().ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := w.ra.Authenticate(ctx, "its effector")
+	refused(t, "its effector", err, api.CodeUnauthenticated)
+	open := w.opened(w.a, w.a.openDraft(irreversible(1)))
+	_, err = w.register(w.a, w.closed(w.a.agent, w.a.closedDraft(open, peer, irreversible(1))), peer)
+	refused(t, "a Closed for it", err, crossing.MandatePartyMismatch)
 }

@@ -48,6 +48,7 @@ const (
 const (
 	PointBeforeRelease = "before-release"
 	PointAfterRelease  = "after-release"
+	PointBeforeLapse   = "before-lapse" // before a sweep gives back what nobody has held, if anything
 )
 
 // logReleased is the event of a draw that returned to its Open.
@@ -218,6 +219,7 @@ func (r *Registry) Sweep(ctx context.Context) error {
 		})
 	}
 	all.Wait()
+	r.cfg.Hook(PointBeforeLapse)
 	lapsed, err := r.cfg.Store.Lapse(ctx, now, SweepLimit)
 	if lapsed > 0 {
 		r.log.InfoContext(ctx, logReleased, "role", RoleTimer, "lapsed", lapsed)

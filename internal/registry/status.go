@@ -22,12 +22,15 @@ func (r *Registry) Status(ctx context.Context, req api.StatusRequest) (status st
 		return "", &api.Error{Code: api.CodeMalformed, Pointer: "/nonce"}
 	}
 	now := r.now()
-	active, err := r.cfg.Store.Active(ctx, req.Hash, now)
+	principalID, err := r.cfg.Store.Active(ctx, req.Hash, now)
 	if err != nil {
 		return "", fmt.Errorf("registry: %w", err)
 	}
+	if req.PrincipalID != "" && req.PrincipalID != principalID {
+		principalID = "" // that principal has no such mandate here
+	}
 	status, err = mandate.Status{
-		Hash: req.Hash, Active: active, Nonce: req.Nonce, At: now, Expires: now.Add(r.cfg.StatusLifetime),
+		Hash: req.Hash, Active: principalID != "", PrincipalID: principalID, Nonce: req.Nonce, At: now, Expires: now.Add(r.cfg.StatusLifetime),
 	}.Sign(r.cfg.Signer)
 	if err != nil {
 		return "", fmt.Errorf("registry: status: %w", err)

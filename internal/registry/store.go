@@ -17,6 +17,8 @@ var (
 	ErrNotFound     = errors.New("registry: not found")
 	ErrExists       = errors.New("registry: exists already with other contents")
 	ErrCode         = errors.New("registry: enrolment code unknown, used or expired")
+	ErrCodeTerms    = errors.New("registry: enrolment code for another use or principal")
+	ErrUnpinned     = errors.New("registry: the pin of the principal's registry has ended")
 	ErrExhausted    = errors.New("registry: draw exceeds what is left of the open mandate")
 	ErrRevoked      = errors.New("registry: mandate revoked")
 	ErrExpired      = errors.New("registry: mandate expired")
@@ -62,13 +64,16 @@ type Store interface {
 
 // A Directory keeps principals and what belongs to them.
 type Directory interface {
-	// AddCode stores an enrolment code by its secret's hash.
-	AddCode(ctx context.Context, secret jcs.Hex256, at, expires time.Time) error
+	// AddCode stores an enrolment code. ErrExists.
+	AddCode(ctx context.Context, c Code) error
 	// Enrol uses the code and stores the principal with its keys and credentials. The
 	// code's first request stores e.Answer and gets it; the same request again, even
 	// when the code has expired since, gets the stored answer. ErrCode: unknown,
-	// expired, or used by another request. ErrExists: a principal, agent, key or
-	// credential is there already; the code stays unused.
+	// expired, or used by another request. ErrCodeTerms: it is good, but not for this: with
+	// a Peer its kind must permit an RA, without one a party, and its principal, if it names
+	// one, must be e.Principal. ErrExists: a principal, agent, key or credential is there
+	// already, or another RA speaks for the principal at the Verification Authority of this
+	// store. After both the code stays unused.
 	Enrol(ctx context.Context, e Enrolment) (answer []byte, err error)
 	// Actor finds whom a credential speaks for. ErrNotFound: unknown, withdrawn, or of
 	// a principal that is not active.
@@ -88,6 +93,13 @@ type Directory interface {
 	// Withdraw ends a credential for ever. ErrNotFound: unknown, or not of w.PrincipalID,
 	// or an operator's where w.PrincipalID is not "".
 	Withdraw(ctx context.Context, w Withdrawal) error
+}
+
+// A Code is a one-time enrolment code as it is stored.
+type Code struct {
+	Secret jcs.Hex256 // hash of its secret
+	CodeTerms
+	At, Expires time.Time
 }
 
 // An Enrolment is all that one enrolment writes.
@@ -183,10 +195,10 @@ type Mandates interface {
 	// Revoke revokes the mandate that either of its hashes names. What was revoked
 	// keeps its first time. ErrNotFound: unknown, or not of r.PrincipalID.
 	Revoke(ctx context.Context, r Revocation) (before string, at time.Time, err error)
-	// Active reports whether the mandate that either of its hashes names is registered,
+	// Active returns whose the mandate is that either of its hashes names, if it is registered,
 	// not revoked, not expired at the given time, its principal not suspended and, if a
-	// Closed, not consumed and its Open not revoked. What is unknown is not active.
-	Active(ctx context.Context, hash jcs.Hex256, at time.Time) (bool, error)
+	// Closed, not consumed and its Open not revoked. "": it is not, or it is unknown.
+	Active(ctx context.Context, hash jcs.Hex256, at time.Time) (principalID string, err error)
 }
 
 // An Open is a registered Open.

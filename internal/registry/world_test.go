@@ -134,6 +134,14 @@ func (p *party) enrol(roles ...string) api.Enrol {
 	return e
 }
 
+// proves has the keys of a request that comes over the network sign for it.
+func (p *party) proves(t *testing.T, req *api.Enrol, ra jose.Key, more ...*jose.Signer) {
+	t.Helper()
+	if err := req.Prove(ra.ID, append(more, p.issuer, p.agent, p.human)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (w *world) party(name string) *party {
 	w.t.Helper()
 	p := newParty(w.t, name)

@@ -55,9 +55,11 @@ func (o Open) Full() string {
 func (w *World) Party(name string) *Party {
 	w.t.Helper()
 	p := w.newParty(name, w.Initiators)
-	secret, err := p.ra.NewCode(w.t.Context())
+	secret, err := p.ra.NewCode(w.t.Context(), registry.CodeTerms{})
 	w.check(err)
-	enrolled, err := p.RA.Enrol(w.t.Context(), p.enrolment(secret))
+	req := p.enrolment(secret)
+	w.check(req.Prove(p.ra.key.Key().ID, p.Issuer, p.Agent, p.Human, p.Publisher))
+	enrolled, err := p.RA.Enrol(w.t.Context(), req)
 	w.check(err)
 	w.check(p.ra.DecideHuman(w.t.Context(), registry.Actor{Role: api.RoleOperator}, api.HumanDecision{
 		PrincipalID: p.PrincipalID, Key: p.Human.Key().ID, Approve: true,

@@ -57,7 +57,7 @@ func openStore(t testing.TB, cfg Config) (db *sqlstore.DB, rows *sql.DB) {
 	t.Helper()
 	var err, rowsErr error
 	if cfg.Postgres {
-		url := pgtest.URL(t)
+		url := pgtest.Store(t)
 		db, err = postgres.Open(t.Context(), url)
 		rows, rowsErr = postgres.Pool(url)
 	} else {
@@ -132,7 +132,7 @@ func (p *Party) counterpart(at *RA) api.Counterpart {
 func (w *World) meet(p *Party) {
 	w.t.Helper()
 	ctx := w.t.Context()
-	secret, err := w.RA.NewCode(ctx)
+	secret, err := w.RA.NewCode(ctx, registry.CodeTerms{})
 	w.check(err)
 	c, err := client.New(client.Config{BaseURL: w.RA.URL, HTTP: w.HTTP, Now: w.Clock.Now, Keys: jose.NewKeySet(w.RA.key.Key())})
 	w.check(err)

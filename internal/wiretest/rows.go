@@ -19,6 +19,18 @@ func (w *World) Rows() storetest.Rows {
 	return all
 }
 
+// tables is Rows of these tables alone.
+func (w *World) tables(names ...string) storetest.Rows {
+	w.t.Helper()
+	all := storetest.ReadTables(w.t, w.db, names...)
+	if w.Initiators.rows != nil {
+		for table, rows := range storetest.ReadTables(w.t, w.Initiators.rows, names...) {
+			all[table] = append(all[table], rows...)
+		}
+	}
+	return all
+}
+
 // OnlyRefusal fails the test unless exactly one refusal row of this name has been
 // written since before, and nothing else in any table. It returns the row.
 func (w *World) OnlyRefusal(before storetest.Rows, name string) storetest.Row {
@@ -77,7 +89,7 @@ type Counts struct{ Anchors, Seals, Holds, Attempts, Refusals, Outbox, Projectio
 // Count counts rows.
 func (w *World) Count() Counts {
 	w.t.Helper()
-	r := w.Rows()
+	r := w.tables("anchors", "seals", "holds", "attempts", "refusals", "outbox", "projections")
 	held := map[string]bool{} // two RAs hold one triple
 	for _, row := range r["holds"] {
 		held[row["crossing_id"]+row["initiator_token"]+row["responder_token"]] = true
@@ -92,7 +104,7 @@ func (w *World) Count() Counts {
 // registered.
 func (w *World) ClosedState(token string) string {
 	w.t.Helper()
-	for _, row := range w.Rows().Where("closeds", "token_sha256", Hash(token)) {
+	for _, row := range w.tables("closeds").Where("closeds", "token_sha256", Hash(token)) {
 		return row["state"]
 	}
 	return ""

@@ -1,7 +1,7 @@
 // Package pgtest starts a throw-away PostgreSQL for a test binary.
 //
-// [URL] gives a new, empty database on a server that all tests of the binary share; [New]
-// gives a server of one's own, to stop and start. A server is made by initdb and postgres
+// [Store] gives a new database with Bindery's schema on a server that all tests of the binary
+// share, [URL] an empty one there; [New] gives a server of one's own, to stop and start. A server is made by initdb and postgres
 // of the machine, from PATH or where Debian puts them, and listens on a socket in its own
 // temporary folder alone. PostgreSQL refuses to run as root: there everything belongs to the
 // user postgres of Debian's package.
@@ -10,7 +10,10 @@
 // any process, the server's own too, and only a crash of the machine would show the
 // difference, which no test provokes. [Durable] waits, for benchmarks.
 //
-//	db, err := postgres.Open(t.Context(), pgtest.URL(t))
+//	db, err := postgres.Open(t.Context(), pgtest.Store(t))
+//
+// The migrations run once for all databases of [Store]: to make the schema takes the server ten
+// times as long as to copy it. Tests of the migrations, and of init, begin with an empty one.
 //
 // A shell watches over a pipe that ends with the test binary, however that ends, and then
 // stops the server and removes the folder.

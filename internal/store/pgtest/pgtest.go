@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/bindery/bindery/internal/store/postgres"
 )
 
 // shared is the one server of this test binary; it ends with it.
@@ -37,6 +39,42 @@ func URL(t testing.TB) string {
 	s, err := shared()
 	orNotRun(t, err)
 	return s.space(t)
+}
+
+// made is the database of this program's revision that those of Store are copies of.
+var made = sync.OnceValues(func() (*Server, error) {
+	s, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.exec("CREATE DATABASE " + template); err != nil {
+		return nil, err
+	}
+	db, err := postgres.Open(context.Background(), s.url(template))
+	if err != nil {
+		return nil, err
+	}
+	return s, db.Close() // nobody may be in a database that is copied
+})
+
+const template = "made"
+
+// Store returns the URL of a new database, empty but for its schema, on the server that the
+// tests of this binary share. It is dropped at the test's end.
+func Store(t testing.TB) string {
+	t.Helper()
+	s, err := made()
+	orNotRun(t, err)
+	name := "store" + strconv.FormatInt(spaces.Add(1), 10)
+	if err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.url(name)
 }
 
 // New starts a server for one test. It is stopped at the test's end.

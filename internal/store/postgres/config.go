@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	neturl "net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 const (
 	connectTimeout = 3 * time.Second
 	answerTimeout  = 6 * time.Second // longer than the server's own limits
+
+	// A script that changes the schema reads whole tables, and another process may be at it.
+	migrationTimeout = 10 * time.Minute
 )
 
 // limits are the server's, unless the URL sets them. A process that was stopped while it
@@ -66,26 +70,49 @@ func parse(url string) (*pgx.ConnConfig, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &patient{Conn: c, now: time.Now}, nil
+		return &patient{Conn: c, now: time.Now, limit: answerTimeout}, nil
 	}
 	return config, nil
 }
 
-// patient is a connection on which no answer is waited for longer than answerTimeout: a
+// migrating is a configuration for scripts that change the schema, whatever the URL says of
+// other statements. A process that is stopped between two of its statements still loses its
+// transaction.
+func migrating(url string) (*pgx.ConnConfig, error) {
+	config, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"statement_timeout", "lock_timeout"} {
+		config.RuntimeParams[name] = strconv.FormatInt(migrationTimeout.Milliseconds(), 10)
+	}
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if p, ok := c.(*patient); ok {
+			p.limit = migrationTimeout + answerTimeout
+		}
+		return c, err
+	}
+	return config, nil
+}
+
+// patient is a connection on which no answer is waited for longer than its limit: a
 // server that was cut off without a word says nothing for hours.
 type patient struct {
 	net.Conn
-	now func() time.Time
+	now   func() time.Time
+	limit time.Duration
 
 	mu    sync.Mutex // guards bound
 	bound bool       // the driver has set a limit of its own, or has given up
 }
 
-// Read waits for at most answerTimeout.
+// Read waits for at most the limit.
 func (p *patient) Read(b []byte) (int, error) {
 	p.mu.Lock()
 	if !p.bound {
-		p.Conn.SetReadDeadline(p.now().Add(answerTimeout))
+		p.Conn.SetReadDeadline(p.now().Add(p.limit))
 	}
 	p.mu.Unlock()
 	n, err := p.Conn.Read(b)

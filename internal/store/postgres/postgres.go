@@ -16,7 +16,7 @@
 // Nothing waits for ever: a server that does not answer is given up, a lock that does not
 // come is too, and a process that was stopped inside a transaction loses it. So a call
 // fails within about ten seconds while the database is away, and the next one after it has
-// come back succeeds. When a COMMIT gets no answer its outcome is unknown, and the call
+// come back succeeds. Only a change of the schema, by Open, may take ten minutes. When a COMMIT gets no answer its outcome is unknown, and the call
 // fails.
 //
 // It refuses a database of another program, one that does not keep text as UTF-8, and a
@@ -71,8 +71,12 @@ func Open(ctx context.Context, url string) (*sqlstore.DB, error) {
 	read := stdlib.OpenDB(*reading)
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
+	long, err := migrating(url)
+	if err != nil {
+		return nil, err
+	}
 	db, err := sqlstore.Open(ctx, sqlstore.Backend{
-		Name: "postgres", Write: write, Read: read,
+		Name: "postgres", Write: write, Read: read, Migrating: stdlib.OpenDB(*long, stdlib.OptionAfterConnect(durable)),
 		Prime:      prime,
 		Begin:      []string{begin},
 		Bind:       bind,
@@ -80,6 +84,7 @@ func Open(ctx context.Context, url string) (*sqlstore.DB, error) {
 		Retry:      retry,
 		Lost:       lost,
 		Nested:     true,
+		Clock:      "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
 		Migrations: scripts,
 		Revision: func(ctx context.Context, c *sql.Conn) (revision int, err error) {
 			err = c.QueryRowContext(ctx, "SELECT revision FROM writer WHERE one = 1").Scan(&revision)

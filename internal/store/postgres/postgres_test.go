@@ -168,7 +168,9 @@ func TestOpenTogether(t *testing.T) {
 // addCode is a write that stands by itself.
 func addCode(ctx context.Context, s registry.Store, name string) error {
 	now := time.UnixMilli(1_786_000_000_000)
-	return s.AddCode(ctx, jcs.HexOf([]byte(name)), now, now.Add(time.Hour))
+	return s.AddCode(ctx, registry.Code{
+		Secret: jcs.HexOf([]byte(name)), CodeTerms: registry.CodeTerms{Kind: registry.CodeAny}, At: now, Expires: now.Add(time.Hour),
+	})
 }
 
 // TestOutage: while the server is away every call fails soon, and when it is back the next

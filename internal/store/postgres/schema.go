@@ -57,8 +57,8 @@ func ours(ctx context.Context, c *sql.Conn) (tables int, err error) {
 		SELECT current_setting('server_encoding'),
 		  (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		   WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')),
-		  (SELECT count(*) FROM information_schema.columns
-		   WHERE table_schema = current_schema() AND table_name = 'writer' AND column_name IN ('one', 'revision'))`).Scan(&encoding, &tables, &own)
+		  (SELECT count(*) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+		   WHERE n.nspname = current_schema() AND c.relname = 'writer' AND a.attname IN ('one', 'revision') AND NOT a.attisdropped)`).Scan(&encoding, &tables, &own)
 	switch {
 	case err != nil:
 		return 0, err

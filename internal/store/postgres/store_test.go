@@ -12,10 +12,10 @@ import (
 	"github.com/bindery/bindery/internal/store/storetest"
 )
 
-// open opens a new, empty database.
+// open opens a new database, empty but for its schema.
 func open(t *testing.T) (db *sqlstore.DB, url string) {
 	t.Helper()
-	url = pgtest.URL(t)
+	url = pgtest.Store(t)
 	return openURL(t, url), url
 }
 
@@ -48,7 +48,7 @@ func TestCentreStore(t *testing.T) {
 	})
 }
 
-// covers GC-255, GC-257
+// covers GC-209, GC-255, GC-257
 func TestAuthorityStore(t *testing.T) {
 	t.Parallel()
 	storetest.Authority(t, func(t *testing.T) authority.Store {

@@ -26,7 +26,7 @@ func openAuthority(t *testing.T) (db *sqlstore.DB, path string) {
 	return db, path
 }
 
-// covers GC-255, GC-257
+// covers GC-209, GC-255, GC-257
 func TestAuthorityStore(t *testing.T) {
 	t.Parallel()
 	storetest.Authority(t, func(t *testing.T) authority.Store {

@@ -34,7 +34,9 @@ func TestRegistryAudit(t *testing.T) {
 	}
 	s, at := db.Registry(), time.UnixMilli(1_786_000_000_123)
 	for range 2 { // the second is refused
-		_ = s.AddCode(t.Context(), jcs.HexOf([]byte("code")), at, at.Add(time.Hour))
+		_ = s.AddCode(t.Context(), registry.Code{
+			Secret: jcs.HexOf([]byte("code")), CodeTerms: registry.CodeTerms{Kind: registry.CodeAny}, At: at, Expires: at.Add(time.Hour),
+		})
 	}
 	if _, _, err := s.Revoke(t.Context(), registry.Revocation{Hash: jcs.HexOf([]byte("x")), At: at}); err == nil {
 		t.Error("revoked what was never registered")

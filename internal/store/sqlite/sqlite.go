@@ -63,6 +63,7 @@ func Open(ctx context.Context, path string) (*sqlstore.DB, error) {
 		Prepare:    true,
 		Retry:      func(error) bool { return false },     // busy_timeout has waited before
 		Lost:       func(*sql.Conn) bool { return false }, // what the engine gives up, a savepoint's end tells
+		Clock:      "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
 		Migrations: scripts,
 		Revision: func(ctx context.Context, c *sql.Conn) (revision int, err error) {
 			err = c.QueryRowContext(ctx, "PRAGMA user_version").Scan(&revision)
