@@ -46,6 +46,9 @@ func (r Row) After(t Tip) Row {
 // Tip is the end of a log whose last row is r.
 func (r Row) Tip() Tip { return Tip{Seq: r.Seq, Entry: r.Entry} }
 
+// Previous is the entry of the row before r.
+func (r Row) Previous() jcs.Hex256 { return r.Prev }
+
 // Sum is the entry_sha256 that the rest of r has: the SHA-256 of its canonical JSON.
 func (r Row) Sum() jcs.Hex256 { return jcs.HexOf(jcs.Object(r.members()...)) }
 

@@ -2,10 +2,18 @@ package audit
 
 import (
 	"bytes"
+	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/jcs"
+)
+
+// The logs: what a head is [Head.Of], and which rows it ends.
+const (
+	LogRA      = "ra"      // of [Row]
+	LogGateway = "gateway" // of [Entry]
 )
 
 // MaxLine is the longest line of an export, in bytes without the line feed.
@@ -44,29 +52,40 @@ func (f *Fault) Error() string {
 
 // A Verifier takes an export line by line. It needs the memory of one line.
 type Verifier struct {
-	of, thumbprint string
-	known          jcs.Hex256
-	seen           bool
+	of      string
+	keys    []string            // thumbprints
+	known   map[jcs.Hex256]bool // entries that must be there, and are not yet
+	entries func(Entry) error
 
-	lines int64
-	first int64 // seq of the first row; 0 before it
-	tip   Tip
-	head  *Head
-	fault *Fault
+	lines  int64
+	first  int64 // seq of the first row; 0 before it
+	before Tip   // of the row before the first
+	tip    Tip
+	head   *Head
+	key    jose.Key
+	fault  *Fault
 }
 
-// NewVerifier makes a Verifier for a log, as "ra", of the authority whose key has this RFC
-// 7638 thumbprint.
-func NewVerifier(of, thumbprint string) *Verifier {
-	return &Verifier{of: of, thumbprint: thumbprint, tip: Genesis()}
+// NewVerifier makes a Verifier for a log, LogRA or LogGateway, of an owner whose key has one
+// of these RFC 7638 thumbprints.
+func NewVerifier(of string, thumbprints ...string) *Verifier {
+	return &Verifier{of: of, keys: thumbprints, tip: Genesis(), before: Genesis(), known: map[jcs.Hex256]bool{}}
 }
 
 // Known asks besides that a row with this entry_sha256 be there: one that the caller knows
 // from an earlier export. It is called before the first line.
-func (v *Verifier) Known(entry jcs.Hex256) { v.known = entry }
+func (v *Verifier) Known(entry jcs.Hex256) { v.known[entry] = true }
 
-// Line takes the next line, without its line feed. The error is a [*Fault]; after one,
-// every call returns it again.
+// Entries gives each entry of a gateway's log to a function, once it holds in its place.
+// That the log's owner stands for it is not known before [Verifier.End]. Its error ends the
+// walk, and is returned as it is. It is called before the first line.
+func (v *Verifier) Entries(take func(Entry) error) { v.entries = take }
+
+// Before is the tip that the first row follows: [Genesis] for a whole log.
+func (v *Verifier) Before() Tip { return v.before }
+
+// Line takes the next line, without its line feed. The error is a [*Fault], or of what was
+// given to Entries; after a fault, every call returns it again.
 func (v *Verifier) Line(line []byte) error {
 	if v.fault != nil {
 		return v.fault
@@ -75,18 +94,34 @@ func (v *Verifier) Line(line []byte) error {
 	if v.head != nil {
 		return v.refuse(0, RuleAfter)
 	}
-	value, err := jcs.Profile{MaxDepth: 2, MaxSize: MaxLine}.Parse(line)
-	if err != nil || value.Type() != jcs.ObjectType || !bytes.Equal(value.Bytes(), line) {
+	value, err := parseLine(line)
+	if err != nil {
 		return v.refuse(v.next(), RuleForm)
 	}
 	if value.Get("head").Type() != jcs.Absent {
 		return v.takeHead(value)
 	}
-	row, err := readRow(value)
-	if err != nil {
-		return v.refuse(v.next(), RuleForm)
+	return v.takeRow(value)
+}
+
+// ErrForm says of a line no more than that it is not canonical JSON of its members.
+var ErrForm = errors.New("audit: not a line of an export")
+
+// parseLine reads a line that is the canonical form of one object.
+func parseLine(line []byte) (jcs.Value, error) {
+	v, err := jcs.Profile{MaxDepth: 2, MaxSize: MaxLine}.Parse(line)
+	if err != nil || v.Type() != jcs.ObjectType || !bytes.Equal(v.Bytes(), line) {
+		return jcs.Value{}, ErrForm
 	}
-	return v.takeRow(row)
+	return v, nil
+}
+
+// readLink reads a row of a log, as "ra".
+func readLink(of string, v jcs.Value) (Link, error) {
+	if of == LogGateway {
+		return readEntry(v)
+	}
+	return readRow(v)
 }
 
 // next is the seq that the next row must have; 0 while nothing says so.
@@ -102,25 +137,34 @@ func (v *Verifier) refuse(seq int64, rule string) error {
 	return v.fault
 }
 
-func (v *Verifier) takeRow(row Row) error {
+func (v *Verifier) takeRow(value jcs.Value) error {
+	row, err := readLink(v.of, value)
+	if err != nil {
+		return v.refuse(v.next(), RuleForm)
+	}
+	seq := row.Tip().Seq
 	if v.first == 0 {
-		v.first = row.Seq // the head says whether it is the right one
-		if row.Seq > 1 {
-			v.tip = Tip{Seq: row.Seq - 1, Entry: row.Prev}
+		v.first = seq // the head says whether it is the right one
+		if seq > 1 {
+			v.tip = Tip{Seq: seq - 1, Entry: row.Previous()}
+			v.before = v.tip
 		}
 	}
 	switch {
-	case row.Seq < v.first: // it should have come before the first line
-		return v.refuse(row.Seq, RuleSequence)
-	case row.Seq != v.tip.Seq+1:
+	case seq < v.first: // it should have come before the first line
+		return v.refuse(seq, RuleSequence)
+	case seq != v.tip.Seq+1:
 		return v.refuse(v.tip.Seq+1, RuleSequence)
-	case row.Prev != v.tip.Entry:
-		return v.refuse(row.Seq, RulePrevious)
-	case row.Entry != row.Sum():
-		return v.refuse(row.Seq, RuleEntry)
+	case row.Previous() != v.tip.Entry:
+		return v.refuse(seq, RulePrevious)
+	case row.Tip().Entry != row.Sum():
+		return v.refuse(seq, RuleEntry)
 	}
 	v.tip = row.Tip()
-	v.seen = v.seen || row.Entry == v.known
+	delete(v.known, v.tip.Entry)
+	if e, ok := row.(Entry); ok && v.entries != nil {
+		return v.entries(e)
+	}
 	return nil
 }
 
@@ -131,7 +175,7 @@ func (v *Verifier) takeHead(value jcs.Value) error {
 	if r.Close() != nil || err != nil {
 		return v.refuse(0, RuleForm)
 	}
-	if key.ID != v.thumbprint {
+	if !slices.Contains(v.keys, key.ID) {
 		return v.refuse(0, RuleKey)
 	}
 	h, err := ParseHead(token, key)
@@ -154,9 +198,12 @@ func (v *Verifier) takeHead(value jcs.Value) error {
 	case v.tip.Entry != h.Entry:
 		return v.refuse(h.Seq, RuleUncovered)
 	}
-	v.head = &h
+	v.head, v.key = &h, key
 	return nil
 }
+
+// Key is the one that signed the head, after [Verifier.End].
+func (v *Verifier) Key() jose.Key { return v.key }
 
 // End says that there are no more lines, and returns the head under which all rows hold.
 // The error is a [*Fault].
@@ -167,7 +214,7 @@ func (v *Verifier) End() (Head, error) {
 	case v.head == nil:
 		v.lines++
 		return Head{}, v.refuse(v.next(), RuleEnd)
-	case v.known != "" && !v.seen:
+	case len(v.known) > 0:
 		return Head{}, v.refuse(0, RuleKnown)
 	}
 	return *v.head, nil

@@ -25,50 +25,64 @@ const auditEvery = time.Minute
 func (a *app) audit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Export the audit log of this directory's RA, and verify an export without anybody's help",
+		Short: "Export the audit log of this directory's RA or gateway, and verify an export without anybody's help",
 		Example: "  bindery audit export --of ra --dir B > audit.jsonl\n" +
-			"  bindery audit verify --of ra audit.jsonl --dir A",
+			"  bindery audit verify --of ra audit.jsonl --dir A\n" +
+			"  bindery audit join monday.jsonl tuesday.jsonl --dir B",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.auditExport(), a.auditVerify())
+	cmd.AddCommand(a.auditExport(), a.auditVerify(), a.auditJoin())
 	return cmd
 }
 
-// auditOf adds the flag that says whose log is meant. There is one, as yet.
-func auditOf(cmd *cobra.Command) (check func() error) {
-	of := cmd.Flags().String("of", registry.AuditLog, "whose log: "+registry.AuditLog)
-	return func() error {
-		if *of != registry.AuditLog {
-			return usagef("there is: --of "+registry.AuditLog, "there is no audit log of %q", *of)
+// auditOf adds the flag that says whose log is meant.
+func auditOf(cmd *cobra.Command) (of func() (string, error)) {
+	flag := cmd.Flags().String("of", audit.LogRA, "whose log: "+audit.LogRA+" or "+audit.LogGateway)
+	return func() (string, error) {
+		if *flag != audit.LogRA && *flag != audit.LogGateway {
+			return "", usagef("there are: --of "+audit.LogRA+", --of "+audit.LogGateway, "there is no audit log of %q", *flag)
 		}
-		return nil
+		return *flag, nil
 	}
+}
+
+// auditOwner is how a person calls the owner of a log.
+func auditOwner(of string) string {
+	if of == audit.LogGateway {
+		return "gateway"
+	}
+	return "RA"
 }
 
 func (a *app) auditExport() *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Print the audit log of this directory's RA, and a head that its key signs over it",
-		Long: "Print the audit log of this directory's RA, one row a line, and as the last line a head\n" +
-			"that its key signs over them. No row holds a token, a limit or a clearance_id. A log that\n" +
-			"was changed is printed up to the row that does not hold, without a head.",
+		Short: "Print the audit log of this directory's RA or gateway, and a head that its key signs over it",
+		Long: "Print the audit log of this directory's RA or gateway, one row a line, and as the last\n" +
+			"line a head that its key signs over them. No row holds a token, a limit, a clearance_id,\n" +
+			"or the arguments or the answer of a call. A log that was changed is printed up to the row\n" +
+			"that does not hold, without a head.",
 		Example: "  bindery audit export --of ra --dir B > audit.jsonl\n" +
-			"  bindery audit export --of ra --dir B --from 1201 > later.jsonl",
+			"  bindery audit export --of gateway --dir B --from 1201 > later.jsonl",
 		Args: cobra.NoArgs,
 	}
-	check := auditOf(cmd)
+	whose := auditOf(cmd)
 	cmd.RunE = func(c *cobra.Command, _ []string) error {
-		if err := check(); err != nil {
+		of, err := whose()
+		if err != nil {
 			return err
+		}
+		if of == audit.LogGateway {
+			return a.exportGatewayAudit(c.Context(), from)
 		}
 		h, err := a.home()
 		if err != nil {
 			return err
 		}
 		if !h.RA.Own {
-			return usage("this directory has no RA of its own", "run it in the directory of the RA")
+			return usage("this directory has no RA of its own", "run it in the directory of the RA; a gateway's log is had with --of gateway")
 		}
 		n, err := openNode(c.Context(), h, nodeOptions{})
 		if err != nil {
@@ -82,8 +96,19 @@ func (a *app) auditExport() *cobra.Command {
 }
 
 func (a *app) exportAudit(ctx context.Context, n *node, from int64) error {
+	return a.printExport(audit.LogRA, from, func(write func([]byte) error) error {
+		err := n.registry.ExportAudit(ctx, registry.Actor{Role: api.RoleOperator}, from, write)
+		if errors.Is(err, &api.Error{Code: api.CodeMalformed}) {
+			return audit.ErrNoRow
+		}
+		return err
+	})
+}
+
+// printExport prints the lines that an export writes, and what ends it.
+func (a *app) printExport(of string, from int64, export func(write func(line []byte) error) error) error {
 	out := bufio.NewWriterSize(a.out, 64<<10)
-	err := n.registry.ExportAudit(ctx, registry.Actor{Role: api.RoleOperator}, from, func(line []byte) error {
+	err := export(func(line []byte) error {
 		_, err := fmt.Fprintf(out, "%s\n", line)
 		return err
 	})
@@ -91,8 +116,8 @@ func (a *app) exportAudit(ctx context.Context, n *node, from int64) error {
 	var fault *audit.Fault
 	switch {
 	case errors.As(err, &fault):
-		return a.auditBroken(fault)
-	case errors.Is(err, &api.Error{Code: api.CodeMalformed}):
+		return a.auditBroken(of, "", fault)
+	case errors.Is(err, audit.ErrNoRow):
 		return usagef("leave --from out for the whole log", "this log has no row %d", from)
 	}
 	return errors.Join(err, flushed)
@@ -103,25 +128,26 @@ func (a *app) auditVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE|-",
 		Short: "Walk an exported audit log: a changed, removed, added or moved row is named",
-		Long: "Walk an exported audit log, without the RA and in any size. The first row that does not\n" +
-			"hold is named, and a missing end, or a head that the RA's key has not signed. The key is\n" +
-			"the one that --dir has pinned, or is given.\n\n" +
-			"A log that the RA itself has written anew cannot be told from the export alone: give the\n" +
+		Long: "Walk an exported audit log, without its owner and in any size. The first row that does\n" +
+			"not hold is named, and a missing end, or a head that the owner's key has not signed. The\n" +
+			"key is the one that --dir knows (the RA that it has pinned, its own gateway), or is given.\n\n" +
+			"A log that its owner itself has written anew cannot be told from the export alone: give the\n" +
 			"entry_sha256 of a row that you know from an older export with --head.",
 		Example: "  bindery audit verify --of ra audit.jsonl --dir A\n" +
 			"  bindery audit verify --of ra - --thumbprint 8Tq1dl6PlRb-Gv1fzZZP1gbBl1Q5QUHmXo1M3iLsCq0 < audit.jsonl",
 		Args: cobra.ExactArgs(1),
 	}
-	check := auditOf(cmd)
+	whose := auditOf(cmd)
 	cmd.RunE = func(c *cobra.Command, args []string) error {
-		if err := check(); err != nil {
-			return err
-		}
-		pin, err := a.auditKey(key, thumbprint)
+		of, err := whose()
 		if err != nil {
 			return err
 		}
-		v := audit.NewVerifier(registry.AuditLog, pin)
+		pin, err := a.auditKey(of, key, thumbprint)
+		if err != nil {
+			return err
+		}
+		v := audit.NewVerifier(of, pin)
 		if head != "" {
 			known, err := jcs.ParseHex256(head)
 			if err != nil {
@@ -129,54 +155,112 @@ func (a *app) auditVerify() *cobra.Command {
 			}
 			v.Known(known)
 		}
-		return a.verifyAudit(c.Context(), v, args[0], pin)
+		return a.verifyAudit(c.Context(), v, of, args[0])
 	}
-	cmd.Flags().StringVar(&key, "key", "", "the RA's public key: a JWK, or a file that holds it")
-	cmd.Flags().StringVar(&thumbprint, "thumbprint", "", "the RA's public key, by its RFC 7638 thumbprint")
+	cmd.Flags().StringVar(&key, "key", "", "the owner's public key: a JWK, or a file that holds it")
+	cmd.Flags().StringVar(&thumbprint, "thumbprint", "", "the owner's public key, by its RFC 7638 thumbprint")
 	cmd.Flags().StringVar(&head, "head", "", "the entry_sha256 of a row that you know of; it must be there")
 	return cmd
 }
 
 // auditKey is the thumbprint of the key that must have signed.
-func (a *app) auditKey(key, thumbprint string) (string, error) {
+func (a *app) auditKey(of, key, thumbprint string) (string, error) {
 	switch {
 	case thumbprint != "" && key != "":
 		return "", usage("--key and --thumbprint name the same thing", "give one of them")
 	case thumbprint != "":
-		if b, err := jose.DecodeBase64(thumbprint); err != nil || len(b) != 32 {
-			return "", usagef("it is the base64url of 32 bytes", "--thumbprint %q is none", thumbprint)
-		}
-		return thumbprint, nil
+		return thumbprint, auditThumbprint(thumbprint)
 	case key != "":
-		b := []byte(key)
-		if !strings.HasPrefix(key, "{") {
-			var err error
-			if b, err = readLimited(key, 16<<10); err != nil {
-				return "", usagef("give a JWK, or a file that holds one", "--key %q cannot be read", key)
-			}
-		}
-		v, err := jcs.Parse(b)
-		if err != nil {
-			return "", usage("--key is no JWK", "give a public key on P-256 as a JWK")
-		}
-		k, err := jose.ParseJWK(v)
-		if err != nil {
-			return "", usage("--key is no JWK", "give a public key on P-256 as a JWK")
-		}
-		return k.ID, nil
+		return keyThumbprint(key)
 	}
 	h, err := a.home()
 	if err != nil {
-		return "", usage("nothing says whose log this must be", "give --dir of a party that has pinned the RA, or --key, or --thumbprint")
+		return "", usage("nothing says whose log this must be", "give --dir of a directory that knows the "+auditOwner(of)+", or --key, or --thumbprint")
+	}
+	if of == audit.LogGateway {
+		k, err := h.Keys[gatewayKey].public()
+		if err != nil {
+			return "", usagef("give --key or --thumbprint", "%s has no gateway's key", h.dir)
+		}
+		return k.ID, nil
 	}
 	keys, err := h.RA.pinned()
 	if err != nil || len(keys.Keys()) == 0 {
-		return "", usagef("give --key or --thumbprint", "%s has no RA's key pinned", h.dir)
+		return "", usagef("give --key or --thumbprint; a gateway's log is verified with --of gateway", "%s has no RA's key pinned", h.dir)
 	}
 	return keys.Keys()[0].ID, nil
 }
 
-func (a *app) verifyAudit(ctx context.Context, v *audit.Verifier, arg, pin string) error {
+func auditThumbprint(thumbprint string) error {
+	if b, err := jose.DecodeBase64(thumbprint); err != nil || len(b) != 32 {
+		return usagef("it is the base64url of 32 bytes", "--thumbprint %q is none", thumbprint)
+	}
+	return nil
+}
+
+// keyThumbprint is the thumbprint of a JWK, or of a file that holds one.
+func keyThumbprint(key string) (string, error) {
+	b := []byte(key)
+	if !strings.HasPrefix(key, "{") {
+		var err error
+		if b, err = readLimited(key, 16<<10); err != nil {
+			return "", usagef("give a JWK, or a file that holds one", "--key %q cannot be read", key)
+		}
+	}
+	v, err := jcs.Parse(b)
+	if err != nil {
+		return "", usage("--key is no JWK", "give a public key on P-256 as a JWK")
+	}
+	k, err := jose.ParseJWK(v)
+	if err != nil {
+		return "", usage("--key is no JWK", "give a public key on P-256 as a JWK")
+	}
+	return k.ID, nil
+}
+
+func (a *app) verifyAudit(ctx context.Context, v *audit.Verifier, of, arg string) error {
+	gaps := int64(0)
+	v.Entries(func(e audit.Entry) error {
+		if e.Event == audit.EventLost {
+			gaps++
+		}
+		return nil
+	})
+	head, err := a.walkAudit(ctx, v, of, arg, "")
+	if err != nil {
+		return err
+	}
+	if a.json {
+		m := append(headMembers(head, v.Key()), jcs.Member{Name: "integrity", Value: jcs.Bool(true)})
+		if of == audit.LogGateway {
+			m = append(m, jcs.Member{Name: "gaps", Value: jcs.Int(gaps)})
+		}
+		a.print(jcs.Object(m...))
+		return nil
+	}
+	a.line("the audit log of the %s holds: rows %d to %d, head %s", auditOwner(of), head.From, head.Seq, head.Entry)
+	a.line("signed %s by the key %s", head.At.Format(time.RFC3339), v.Key().ID)
+	if gaps > 0 {
+		a.line("the gateway itself says at %d rows that entries of unbound calls could not be written", gaps)
+	}
+	return nil
+}
+
+// headMembers are a head and the key that has signed it.
+func headMembers(head audit.Head, key jose.Key) []jcs.Member {
+	return []jcs.Member{
+		{Name: "of", Value: jcs.String(head.Of)},
+		{Name: "from", Value: jcs.Int(head.From)},
+		{Name: "seq", Value: jcs.Int(head.Seq)},
+		{Name: "entry_sha256", Value: jcs.String(string(head.Entry))},
+		{Name: "at", Value: jcs.String(head.At.Format(time.RFC3339Nano))},
+		{Name: "key", Value: jcs.String(key.ID)},
+	}
+}
+
+// walkAudit gives an export to v. A verdict that it does not hold is printed; it names the
+// file if there are several.
+func (a *app) walkAudit(ctx context.Context, v *audit.Verifier, of, arg, file string) (audit.Head, error) {
 	head, err := await(ctx, func() (audit.Head, error) {
 		if arg == "-" {
 			return verifyLines(v, a.in)
@@ -189,27 +273,15 @@ func (a *app) verifyAudit(ctx context.Context, v *audit.Verifier, arg, pin strin
 		return verifyLines(v, f)
 	})
 	var fault *audit.Fault
-	if errors.As(err, &fault) {
-		return a.auditBroken(fault)
+	switch {
+	case errors.As(err, &fault):
+		return head, a.auditBroken(of, file, fault)
+	case errors.Is(err, audit.ErrJoinLimit):
+		return head, err
+	case err != nil:
+		return head, usagef("give an export, or - for standard input", "%s cannot be read", inputName(arg))
 	}
-	if err != nil {
-		return usagef("give an export, or - for standard input", "%s cannot be read", inputName(arg))
-	}
-	if a.json {
-		a.print(jcs.Object(
-			jcs.Member{Name: "of", Value: jcs.String(head.Of)},
-			jcs.Member{Name: "from", Value: jcs.Int(head.From)},
-			jcs.Member{Name: "seq", Value: jcs.Int(head.Seq)},
-			jcs.Member{Name: "entry_sha256", Value: jcs.String(string(head.Entry))},
-			jcs.Member{Name: "at", Value: jcs.String(head.At.Format(time.RFC3339Nano))},
-			jcs.Member{Name: "key", Value: jcs.String(pin)},
-			jcs.Member{Name: "integrity", Value: jcs.Bool(true)},
-		))
-		return nil
-	}
-	a.line("the audit log of the RA holds: rows %d to %d, head %s", head.From, head.Seq, head.Entry)
-	a.line("signed %s by the key %s", head.At.Format(time.RFC3339), pin)
-	return nil
+	return head, nil
 }
 
 // verifyLines gives v each line of in, and keeps none. Any error that is no [*audit.Fault]
@@ -235,18 +307,22 @@ func verifyLines(v *audit.Verifier, in io.Reader) (audit.Head, error) {
 }
 
 // auditBroken prints the verdict on a log that does not hold.
-func (a *app) auditBroken(f *audit.Fault) error {
-	what := fmt.Sprintf("row %d does not hold (line %d): %s", f.Seq, f.Line, auditRule(f.Rule))
+func (a *app) auditBroken(of, file string, f *audit.Fault) error {
+	place := fmt.Sprintf("row %d does not hold (line %d)", f.Seq, f.Line)
 	if f.Seq == 0 {
-		what = fmt.Sprintf("line %d does not hold: %s", f.Line, auditRule(f.Rule))
+		place = fmt.Sprintf("line %d does not hold", f.Line)
 	}
+	if file != "" {
+		place = shownName(file) + ": " + place
+	}
+	what := place + ": " + auditRule(f.Rule, auditOwner(of))
 	a.say("bindery: %s", what)
-	a.jsonError(auditCode, "audit "+f.Rule, "", what)
+	a.jsonError(auditCode, "audit "+f.Rule, "", visible(what))
 	return errVerdict
 }
 
-// auditRule says a rule of package audit in words.
-func auditRule(rule string) string {
+// auditRule says a rule of package audit in words, of a log of this owner.
+func auditRule(rule, owner string) string {
 	switch rule {
 	case audit.RuleForm:
 		return "form: it is no line of an export as it was written"
@@ -257,9 +333,9 @@ func auditRule(rule string) string {
 	case audit.RuleEntry:
 		return "entry: its hash is not that of what it says"
 	case audit.RuleKey:
-		return "key: the head bears another key than the RA's"
+		return "key: the head bears another key than the " + owner + "'s"
 	case audit.RuleSignature:
-		return "signature: the RA's key has not signed this head of its log"
+		return "signature: the " + owner + "'s key has not signed this head of its log"
 	case audit.RuleMissing:
 		return "missing: the head covers it, and it is not there"
 	case audit.RuleUncovered:

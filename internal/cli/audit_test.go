@@ -142,7 +142,7 @@ func TestAuditUsage(t *testing.T) {
 	dir := audited(t, 0)
 	empty := t.TempDir()
 	for _, args := range [][]string{
-		{"export", "--of", "gateway", "--dir", dir},
+		{"export", "--of", "gateway", "--dir", dir}, {"export", "--of", "va", "--dir", dir}, {"verify", "-", "--of", "", "--dir", dir},
 		{"verify", "-", "--of", "gateway", "--dir", dir},
 		{"export", "--dir", dir, "--from", "0"},
 		{"export", "--dir", dir, "--from", "99"},

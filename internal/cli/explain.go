@@ -9,6 +9,7 @@ import (
 
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/docs/requirements"
+	"github.com/bindery/bindery/internal/gateway"
 	"github.com/bindery/bindery/jcs"
 )
 
@@ -17,8 +18,8 @@ func (a *app) explain() *cobra.Command {
 		Use:   "explain [NAME|ROW]",
 		Short: "Say what an error name or a requirement row means, where it comes from, and the usual fix",
 		Long: "Say what an error name or a row of the requirement registers means, where it comes from,\n" +
-			"and what usually mends it; also of a code of an RA or VA, such as conflict. Without an\n" +
-			"argument, list the specification's names.",
+			"and what usually mends it; also of a code of an RA, a VA, the gateway or an\n" +
+			"envelope. Without an argument, list the specification's names.",
 		Example: "  bindery explain MAGNITUDE_EXHAUSTED\n" +
 			"  bindery explain GC-134",
 		Args: cobra.MaximumNArgs(1),
@@ -40,6 +41,12 @@ func (a *app) explain() *cobra.Command {
 			if row, ok := requirements.Find(name); ok {
 				return a.explainRow(row)
 			}
+			if row, ok := gateway.CodeOf(name); ok {
+				return a.explainRefusal(row)
+			}
+			if a.explainEnvelope(name) {
+				return nil
+			}
 			if a.explainCode(strings.ToLower(args[0])) || a.explainCode(name) {
 				return nil
 			}
@@ -54,6 +61,16 @@ func explainable(begun string) []string {
 	for _, row := range crossing.Table() {
 		if strings.HasPrefix(string(row.Name), begun) {
 			names = append(names, string(row.Name))
+		}
+	}
+	for _, c := range gateway.Codes() {
+		if strings.HasPrefix(c.Name, begun) {
+			names = append(names, c.Name)
+		}
+	}
+	for _, n := range envelopeNames() {
+		if strings.HasPrefix(n.name, begun) {
+			names = append(names, n.name)
 		}
 	}
 	slices.Sort(names)

@@ -102,7 +102,7 @@ func TestExplainRows(t *testing.T) {
 func TestExplainCodes(t *testing.T) {
 	fixes := map[string]string{}
 	for _, name := range []string{
-		api.CodeMalformed, api.CodeUnauthenticated, api.CodeNotFound, api.CodeEnrolment, api.CodeConflict, api.CodePredecessorMissing,
+		api.CodeMalformed, api.CodeUnauthenticated, api.CodeNotFound, api.CodeEnrolment, api.CodeEnrolmentMismatch, api.CodeUnproved, api.CodeConflict, api.CodePredecessorMissing,
 		api.CodeTooLarge, api.CodeRegistryUnreachable, api.CodeUnavailable, api.CodeDomainUnreachable, api.CodeDomainMalformed,
 		api.CodeDomainMismatch, "AUDIT_BROKEN",
 	} {

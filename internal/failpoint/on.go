@@ -24,12 +24,17 @@ func Hit(point string) {
 }
 
 // HoldTimeout is what BINDERY_HOLD_TIMEOUT says, else zero.
-func HoldTimeout() time.Duration {
-	millis, err := strconv.Atoi(os.Getenv("BINDERY_HOLD_TIMEOUT"))
-	if err != nil || millis <= 0 {
+func HoldTimeout() time.Duration { return millis("BINDERY_HOLD_TIMEOUT") }
+
+// StaleAfter is what BINDERY_STALE_AFTER says, else zero.
+func StaleAfter() time.Duration { return millis("BINDERY_STALE_AFTER") }
+
+func millis(name string) time.Duration {
+	n, err := strconv.Atoi(os.Getenv(name))
+	if err != nil || n <= 0 {
 		return 0
 	}
-	return time.Duration(millis) * time.Millisecond
+	return time.Duration(n) * time.Millisecond
 }
 
 func kill() {

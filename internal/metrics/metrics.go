@@ -1,7 +1,8 @@
 // Package metrics counts what a process does, for Prometheus.
 //
-// It implements what the roles and the store have for whoever watches them
-// ([registry.Observer], [authority.Observer], [sqlstore.Observer]), so that none of them
+// It implements what the roles, the store and the gateway have for whoever watches them
+// ([registry.Observer], [authority.Observer], [sqlstore.Observer], [gateway.Observer],
+// [execution.Observer]), so that none of them
 // knows of Prometheus, and serves the text format that a scraper asks for. For example,
 // after one crossing whose mandate was revoked between hold and confirm:
 //
@@ -17,9 +18,10 @@
 // consumption that its effector reports as lost, and, where the RA returns nothing, the
 // draws of a hold whose confirm is refused for good.
 //
-// No label holds a principal, an agent, a hash, a crossing_id or an address: every label
-// has one of few values, fixed in this package or in the specification's table of names,
-// and any other word is counted as "other".
+// No label holds a principal, an agent, a hash, a crossing_id, a tool, an execution_id or an
+// address: every label has one of few values, fixed in this package, in the specification's
+// table of names or, for upstreams, in the gateway's configuration, and any other word is
+// counted as "other".
 //
 // Room: adapters. Reads the clock of its Config and asks the store when it is asked; no
 // network: whoever serves the handler decides who may read it (design H1).
@@ -29,6 +31,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -69,6 +72,10 @@ type Metrics struct {
 	crossingRefusals            *prometheus.CounterVec
 	publications, verifications *prometheus.CounterVec
 	rateLimited                 prometheus.Counter
+
+	watching sync.Mutex // guards the rest
+	gateway  *Gateway
+	traces   prometheus.Collector
 }
 
 // New makes Metrics whose counters stand at 0.

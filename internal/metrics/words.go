@@ -11,7 +11,7 @@ import (
 var (
 	// operations are the RA's, as its audit rows name them.
 	operations = [...]string{
-		"code", "enrol", "add", "pin", "set_status", "withdraw", "register_issuer", "retire", "decide_human", "prove_domain",
+		"code", "enrol", "add", "pin", "unpin", "set_status", "withdraw", "register_issuer", "retire", "decide_human", "prove_domain",
 		"register_open", "register_closed", "revoke_open", "revoke_closed", "revoke_key", "revoke_human", "revoke_principal", "status_list",
 		"consume", "burn", "hold", "confirm", "release", "lapse",
 	}
@@ -26,7 +26,7 @@ var (
 		string(crossing.Committed), string(crossing.Refused), string(crossing.FailedUnsealed),
 	}
 	codes = [...]string{
-		api.CodeMalformed, api.CodeUnauthenticated, api.CodeNotFound, api.CodeEnrolment, api.CodeConflict, api.CodePredecessorMissing,
+		api.CodeMalformed, api.CodeUnauthenticated, api.CodeNotFound, api.CodeEnrolment, api.CodeEnrolmentMismatch, api.CodeUnproved, api.CodeConflict, api.CodePredecessorMissing,
 		api.CodeTooLarge, api.CodeRegistryUnreachable, api.CodeUnavailable, api.CodeDomainUnreachable, api.CodeDomainMalformed, api.CodeDomainMismatch,
 	}
 )

@@ -1,0 +1,334 @@
+package execution_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/internal/audit"
+	"github.com/bindery/bindery/internal/execution"
+	"github.com/bindery/bindery/internal/store/sqlstore"
+	"github.com/bindery/bindery/internal/store/storetest"
+)
+
+// away is a store that can be made to fail: what it is asked is not done, or it is and
+// nobody learns of it.
+type away struct {
+	execution.Store
+	fails atomic.Int64 // so many calls of Ask and Append
+	keeps atomic.Bool  // they are done nevertheless
+}
+
+var errAway = errors.New("the store is away")
+
+func (a *away) fail() bool { return a.fails.Add(-1) >= 0 }
+
+func (a *away) Ask(ctx context.Context, turn execution.Turn) (execution.Decision, error) {
+	if !a.fail() {
+		return a.Store.Ask(ctx, turn)
+	}
+	if a.keeps.Load() {
+		_, _ = a.Store.Ask(ctx, turn)
+	}
+	return execution.Decision{}, errAway
+}
+
+func (a *away) Append(ctx context.Context, list []audit.Entry) error {
+	if !a.fail() {
+		return a.Store.Append(ctx, list)
+	}
+	return errAway
+}
+
+// running is a Registry that keeps itself with short times until the test ends.
+func running(t *testing.T, s execution.Store, change ...func(*execution.Config)) *execution.Registry {
+	t.Helper()
+	r := replica(t, s, newClock(), append([]func(*execution.Config){func(c *execution.Config) {
+		c.Now = time.Now
+		c.Timing = execution.Timing{Heartbeat: 50 * time.Millisecond, Sweep: 20 * time.Millisecond, Flush: 5 * time.Millisecond, Retry: 5 * time.Millisecond}
+	}}, change...)...)
+	ctx, stop := context.WithCancel(context.Background())
+	ran := make(chan struct{})
+	go func() { defer close(ran); _ = r.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-ran })
+	return r
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for began := time.Now(); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("never: ", what)
+		}
+	}
+}
+
+// TestOneFault: where the answer to one commit is lost, nobody notices: the attempt asks the
+// same again, and nothing is done twice.
+//
+// covers EXA-066, EXA-070, EXA-074
+func TestOneFault(t *testing.T) {
+	t.Parallel()
+	for _, fault := range storetest.EachFault() {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			eachStore(t, func(t *testing.T, db *sqlstore.DB, _ func() *sqlstore.DB) {
+				s := db.Executions()
+				r, faults, n := replica(t, s, newClock()), storetest.NewFaults(db), ids("id-")
+				for commit := range 3 { // of reserve, dispatch, outcome
+					c := call(t, n(), "10")
+					faults.After(commit, fault)
+					rec := finish(t, permit(t, r, c), done)
+					if rec.State != execution.Succeeded || string(rec.Answer) != string(answer) || faults.Count() != commit+1 {
+						t.Errorf("commit %d: record %+v, %d faults", commit, rec, faults.Count())
+					}
+					if got := events(t, s, c); !slices.Equal(got, []string{"reserved", "dispatched", "succeeded"}) {
+						t.Errorf("commit %d: events %v", commit, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestOutcomeNotStored: where an outcome cannot be stored its caller is told that it is
+// unknown, nothing is sent again, and it is stored as unknown as soon as the store is back.
+//
+// covers EXA-060, EXA-066, EXA-070
+func TestOutcomeNotStored(t *testing.T) {
+	t.Parallel()
+	for _, keeps := range []bool{false, true} {
+		s := &away{Store: sqliteDB(t).Executions()}
+		s.keeps.Store(keeps)
+		r := running(t, s)
+		c := call(t, "one", "10")
+		p := permit(t, r, c)
+		s.fails.Store(1 << 40)
+		rec := finish(t, p, done)
+		if rec.State != execution.OutcomeUnknown || rec.Reason != execution.ReasonNotPersisted || rec.Answer != nil || rec.CallID != p.CallID() {
+			t.Errorf("record %+v", rec)
+		}
+		refused(t, r, c, execution.NameUnavailable)
+		s.fails.Store(0)
+		until(t, "stored", func() bool { return state(t, s, c).Terminal() })
+		rec = refused(t, r, c, execution.NameReplay).Record
+		want := execution.OutcomeUnknown
+		if keeps { // it was stored, and only the answer was lost
+			want = execution.Succeeded
+		}
+		if rec.State != want || rec.Digest != answerDigest && !keeps {
+			t.Errorf("record %+v", rec)
+		}
+	}
+}
+
+// TestAdmissionNotStored: what a failing store may have kept of an admission stands in
+// nobody's way. The repeat is admitted.
+//
+// covers EXA-062, EXA-064, EXA-070
+func TestAdmissionNotStored(t *testing.T) {
+	t.Parallel()
+	for _, keeps := range []bool{false, true} {
+		for fails := range int64(4) {
+			s := &away{Store: sqliteDB(t).Executions()}
+			s.keeps.Store(keeps)
+			point := execution.PointBeforeReserve
+			if fails >= 2 {
+				point = execution.PointAfterReserve
+			}
+			var armed atomic.Bool
+			r := running(t, s, func(c *execution.Config) {
+				c.Hook = func(at string) {
+					if at == point && armed.CompareAndSwap(true, false) {
+						s.fails.Store(2 + fails%2*5)
+					}
+				}
+			})
+			c := call(t, "one", "10")
+			armed.Store(true)
+			e := refused(t, r, c, execution.NameUnavailable)
+			if e.Record != nil {
+				t.Errorf("record %+v", e.Record)
+			}
+			s.fails.Store(0)
+			until(t, "admitted or over", func() bool {
+				p, _, err := r.Admit(t.Context(), c)
+				if p != nil {
+					finish(t, p, done)
+				}
+				var e *execution.Refusal
+				return errors.As(err, &e) && e.Name == execution.NameReplay
+			})
+			rec := refused(t, r, c, execution.NameReplay).Record
+			sent := rec.State == execution.Succeeded
+			if keeps && point == execution.PointAfterReserve { // it was dispatched, and never sent
+				sent = rec.State == execution.Failed && rec.Reason == execution.ReasonNotSent
+			}
+			if !sent {
+				t.Errorf("keeps %v, %d: record %+v", keeps, fails, rec)
+			}
+		}
+	}
+}
+
+// TestCallerLeaves: a caller that leaves between reservation and dispatch leaves a row that
+// the next one takes on.
+//
+// covers EXA-062
+func TestCallerLeaves(t *testing.T) {
+	t.Parallel()
+	s := sqliteDB(t).Executions()
+	ctx, leave := context.WithCancel(t.Context())
+	r := running(t, s, func(c *execution.Config) {
+		c.Hook = func(at string) {
+			if at == execution.PointAfterReserve {
+				leave()
+			}
+		}
+	})
+	c := call(t, "one", "10")
+	if p, _, err := r.Admit(ctx, c); p != nil || !errors.Is(err, context.Canceled) {
+		t.Fatal(p, err)
+	}
+	finish(t, permit(t, r, c), done)
+	if got := events(t, s, c); !slices.Equal(got, []string{"reserved", "reserved:taken_over", "dispatched", "succeeded"}) &&
+		!slices.Equal(got, []string{"reserved", "joined:reserved", "reserved:taken_over", "dispatched", "succeeded"}) {
+		t.Errorf("events %v", got)
+	}
+}
+
+// broken is a store without one of the properties that the self-test asks for.
+type broken struct {
+	execution.Store
+	ask      func(execution.Store, context.Context, execution.Turn) (execution.Decision, error)
+	rehearse bool // keeps what it should undo
+	stale    bool // another connection sees nothing of what was committed
+}
+
+func (b *broken) Ask(ctx context.Context, turn execution.Turn) (execution.Decision, error) {
+	if b.ask != nil {
+		return b.ask(b.Store, ctx, turn)
+	}
+	return b.Store.Ask(ctx, turn)
+}
+
+func (b *broken) Rehearse(ctx context.Context, turn execution.Turn) (execution.Decision, error) {
+	if b.rehearse {
+		return b.Store.Ask(ctx, turn)
+	}
+	return b.Store.Rehearse(ctx, turn)
+}
+
+func (b *broken) Find(ctx context.Context, key execution.Key) (execution.Row, bool, error) {
+	if b.stale {
+		return execution.Row{}, false, execution.ErrNotFound
+	}
+	return b.Store.Find(ctx, key)
+}
+
+// TestSelfTest: a store without one of the properties admits nothing, and the log says why.
+//
+// covers EXA-034, EXA-074
+func TestSelfTest(t *testing.T) {
+	t.Parallel()
+	admits := func(s execution.Store, ctx context.Context, turn execution.Turn) (execution.Decision, error) {
+		d, err := s.Ask(ctx, turn)
+		if d.Verdict == execution.Collides {
+			d.Verdict = execution.TakenReserved
+		}
+		return d, err
+	}
+	forgets := func(s execution.Store, ctx context.Context, turn execution.Turn) (execution.Decision, error) {
+		d, err := s.Ask(ctx, turn)
+		if d.Verdict == execution.Replays {
+			d.Verdict = execution.TakenReserved
+		}
+		return d, err
+	}
+	raises := func(s execution.Store, ctx context.Context, turn execution.Turn) (execution.Decision, error) {
+		d, err := s.Ask(ctx, turn)
+		if d.Verdict == execution.Dead {
+			d.Verdict = execution.SentOff
+		}
+		return d, err
+	}
+	for reason, b := range map[string]*broken{
+		"execution: self-test: a conflicting reservation is refused: it does not hold":             {ask: admits},
+		"execution: self-test: a dead epoch dispatches nothing: it does not hold":                  {ask: raises},
+		"execution: self-test: a committed terminal state is seen and stays: it does not hold":     {ask: forgets},
+		"execution: self-test: a committed terminal state is seen and stays: execution: not found": {stale: true},
+		"execution: self-test: state and audit entry vanish together: it does not hold":            {rehearse: true},
+	} {
+		b.Store = sqliteDB(t).Executions()
+		r := unstarted(t, b, newClock())
+		if err := r.Start(t.Context()); err == nil || err.Error() != reason {
+			t.Errorf("%v, want %s", err, reason)
+		}
+		if ok, why := r.Active(); ok || why != reason {
+			t.Errorf("active: %v, %q", ok, why)
+		}
+		refused(t, r, call(t, "one", "10"), execution.NameUnavailable)
+		if got := lastEntry(t, b.Store); got.Event != audit.EventSelfTest || got.Reason != reason || got.ExecutionID != "" {
+			t.Errorf("entry %+v", got)
+		}
+	}
+	s := sqliteDB(t).Executions()
+	r := unstarted(t, s, newClock())
+	if ok, why := r.Active(); ok || why != "not started" {
+		t.Errorf("before the start: %v, %q", ok, why)
+	}
+	refused(t, r, call(t, "one", "10"), execution.NameUnavailable)
+	if err := r.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ok, why := r.Active(); !ok || why != "" {
+		t.Errorf("started: %v, %q", ok, why)
+	}
+	if got := lastEntry(t, s); got.Event != audit.EventSelfTest || got.Reason != "passed" {
+		t.Errorf("entry %+v", got)
+	}
+	open, err := s.List(t.Context(), execution.Filter{State: execution.Reserved}, 10)
+	if err != nil || len(open) > 0 {
+		t.Errorf("the test has left %+v, %v", open, err)
+	}
+}
+
+func lastEntry(t *testing.T, s execution.Store) audit.Entry {
+	t.Helper()
+	tip, err := s.AuditTip(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.AuditLog(t.Context(), tip.Seq, 1)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	return list[0]
+}
+
+// TestUnfinishedPermit: a goroutine that dies with its permit, as the gateway defers Close.
+func TestUnfinishedPermit(t *testing.T) {
+	t.Parallel()
+	s := sqliteDB(t).Executions()
+	r := replica(t, s, newClock())
+	c := call(t, "one", "10")
+	died := make(chan struct{})
+	go func() {
+		defer close(died)
+		p, _, err := r.Admit(context.Background(), c)
+		if err != nil || p.Start() != nil {
+			t.Error(err)
+			return
+		}
+		defer p.Close()
+		runtime.Goexit()
+	}()
+	<-died
+	if got := state(t, s, c); got != execution.OutcomeUnknown {
+		t.Errorf("state %s", got)
+	}
+}

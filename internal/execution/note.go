@@ -1,0 +1,168 @@
+package execution
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bindery/bindery/internal/audit"
+)
+
+const (
+	flushAt   = 256             // entries that are written before their time
+	flushMost = 512             // entries of one transaction
+	maxNotes  = 8192            // entries that wait
+	noteWait  = 2 * time.Second // for room among them
+)
+
+// eventLost is the entry that stands for entries that are not there.
+const eventLost = "lost"
+
+// notes are entries that wait to be written.
+type notes struct {
+	mu    sync.Mutex // guards the rest
+	list  []audit.Entry
+	out   int           // entries that are being written: they wait until that is done
+	spare []audit.Entry // the list of before, to be used again
+	lost  int
+	full  chan struct{} // has a token while there are flushAt
+	room  chan struct{} // is closed and made anew when there is room again
+}
+
+func (n *notes) init() {
+	n.full, n.room = make(chan struct{}, 1), make(chan struct{})
+}
+
+// Note has an entry written with the next ones, within 100 ms: of an unbound call, or of
+// anything whose answer does not wait for its entry. Where too many wait, it waits for room,
+// two seconds at most; what finds none then is counted, logged, and the log says how many
+// are missing. A zero At is now.
+func (r *Registry) Note(e audit.Entry) {
+	if e.At.IsZero() {
+		e.At = r.now()
+	}
+	if r.notes.add(e, nil) {
+		return
+	}
+	limit := time.NewTimer(r.cfg.noteWait)
+	defer limit.Stop()
+	for !r.notes.add(e, limit.C) {
+	}
+}
+
+// add reports whether the entry is dealt with. It waits for room until the limit, and then
+// counts the entry as lost; without a limit it does not wait.
+func (n *notes) add(e audit.Entry, limit <-chan time.Time) (done bool) {
+	n.mu.Lock()
+	if len(n.list)+n.out < maxNotes {
+		n.list = append(n.list, e)
+		enough := len(n.list) == flushAt
+		n.mu.Unlock()
+		if enough {
+			n.wake()
+		}
+		return true
+	}
+	room := n.room
+	n.mu.Unlock()
+	if limit == nil {
+		return false
+	}
+	n.wake()
+	select {
+	case <-room:
+		return false
+	case <-limit:
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.lost++
+		return true
+	}
+}
+
+func (n *notes) wake() {
+	select {
+	case n.full <- struct{}{}:
+	default:
+	}
+}
+
+// take gives all that waits, and how many are missing.
+func (n *notes) take() (list []audit.Entry, lost int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list, lost = n.list, n.lost
+	n.list, n.spare, n.lost, n.out = n.spare[:0], nil, 0, len(list)
+	return list, lost
+}
+
+// written says which of what was taken are not written: none, or the last ones.
+func (n *notes) written(list, left []audit.Entry) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.out = 0
+	if len(left) > 0 {
+		n.list = append(left, n.list...)
+	} else {
+		clear(list)
+		n.spare = list[:0]
+	}
+	if len(left) < len(list) {
+		close(n.room)
+		n.room = make(chan struct{})
+	}
+}
+
+// Refuse has an entry written and returns when it is durable: the answer to a refused call
+// leaves after that. A zero At is now.
+func (r *Registry) Refuse(ctx context.Context, e audit.Entry) error {
+	if e.At.IsZero() {
+		e.At = r.now()
+	}
+	if err := r.cfg.Store.Append(ctx, []audit.Entry{e}); err != nil {
+		return r.fault(ctx, "refusal", err)
+	}
+	r.cfg.Observer.Noted(1, 0)
+	return nil
+}
+
+func (r *Registry) flushUntil(ctx context.Context) {
+	tick := time.NewTicker(r.time.Flush)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-r.notes.full:
+		}
+		for r.flush(ctx) && ctx.Err() == nil {
+		}
+	}
+}
+
+// flush writes what waits. It reports whether there is reason to do so again at once.
+func (r *Registry) flush(ctx context.Context) (more bool) {
+	list, lost := r.notes.take()
+	if lost > 0 {
+		r.log.ErrorContext(ctx, "audit entries are missing", "entries", lost)
+		list = append(list, audit.Entry{At: r.now(), Event: eventLost, Reason: strconv.Itoa(lost) + " entries are missing"})
+	}
+	left, err := list, error(nil)
+	for len(left) > 0 && err == nil {
+		part := left[:min(len(left), flushMost)]
+		if err = r.cfg.Store.Append(ctx, part); err == nil {
+			left = left[len(part):]
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log.ErrorContext(ctx, "audit entries wait", "entries", len(left), "reason", err.Error())
+	}
+	written := len(list) - len(left)
+	r.notes.written(list, left)
+	if written > 0 || lost > 0 {
+		r.cfg.Observer.Noted(written, lost)
+	}
+	return err == nil && written >= flushMost
+}

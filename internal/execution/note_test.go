@@ -1,0 +1,156 @@
+package execution_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/internal/audit"
+	"github.com/bindery/bindery/internal/execution"
+	"github.com/bindery/bindery/internal/store/sqlstore"
+)
+
+func unbound(i int) audit.Entry {
+	return audit.Entry{AgentID: agent, CallID: fmt.Sprint("call-", i), Event: audit.EventCall, Upstream: "bank", Tool: "balance"}
+}
+
+func logged(t *testing.T, s execution.Store, event string) (list []audit.Entry) {
+	t.Helper()
+	all, err := s.AuditLog(t.Context(), 1, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tip := audit.Genesis()
+	for _, e := range all {
+		if e != e.After(tip) {
+			t.Fatalf("entry %+v does not stand after %+v", e, tip)
+		}
+		if tip = e.Tip(); e.Event == event {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// TestNote: what is noted is written soon, in its order, all of it, and null where there is
+// nothing.
+//
+// covers EXA-043, EXA-052
+func TestNote(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, db *sqlstore.DB, _ func() *sqlstore.DB) {
+		s := db.Executions()
+		r := replica(t, s, newClock())
+		ctx, stop := context.WithCancel(context.Background())
+		ran := make(chan error)
+		go func() { ran <- r.Run(ctx) }()
+		const first, all = 3, 1000
+		for i := range first {
+			r.Note(unbound(i))
+		}
+		until(t, "written", func() bool { return len(logged(t, s, audit.EventCall)) == first })
+		for i := range all - first {
+			r.Note(unbound(first + i))
+		}
+		stop() // what is noted is written before Run returns
+		if err := <-ran; err != nil {
+			t.Fatal(err)
+		}
+		list := logged(t, s, audit.EventCall)
+		if len(list) != all {
+			t.Fatalf("%d entries", len(list))
+		}
+		for i, e := range list {
+			if e.CallID != fmt.Sprint("call-", i) || e.ExecutionID != "" || e.Binding != "" || !e.At.Equal(start) {
+				t.Fatalf("entry %d: %+v", i, e)
+			}
+		}
+	})
+}
+
+// TestRefuse: a refusal is durable when it returns, and told where it is not.
+//
+// covers EXA-043, EXA-056
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	s := &away{Store: sqliteDB(t).Executions()}
+	r := replica(t, s, newClock())
+	e := audit.Entry{Event: audit.EventRefused, Reason: "EXECUTION_ID_INVALID", Digest: answerDigest}
+	if err := r.Refuse(t.Context(), e); err != nil || len(logged(t, s, audit.EventRefused)) != 1 {
+		t.Error(err)
+	}
+	s.fails.Store(1)
+	if err := r.Refuse(t.Context(), e); err == nil {
+		t.Error("refused without an entry")
+	}
+}
+
+// TestNotesWait: entries wait for a store that is away, whoever notes waits for room, and
+// what is given up then is counted in the log.
+//
+// covers EXA-043
+func TestNotesWait(t *testing.T) {
+	t.Parallel()
+	s := &away{Store: sqliteDB(t).Executions()}
+	r := running(t, s, execution.NoteWait(50*time.Millisecond))
+	s.fails.Store(1 << 40)
+	const most = 8192
+	var all sync.WaitGroup
+	var waited atomic.Int64
+	for i := range most + 8 {
+		if i < most {
+			r.Note(unbound(i))
+			continue
+		}
+		all.Go(func() {
+			began := time.Now()
+			r.Note(unbound(i))
+			waited.Add(int64(time.Since(began)))
+		})
+	}
+	all.Wait()
+	if time.Duration(waited.Load()) < 50*time.Millisecond {
+		t.Errorf("nobody has waited: %v", time.Duration(waited.Load()))
+	}
+	s.fails.Store(0)
+	var lost []audit.Entry
+	until(t, "written", func() bool { lost = logged(t, s, "lost"); return len(lost) > 0 })
+	missing := 0
+	for _, e := range lost {
+		var n int
+		if _, err := fmt.Sscanf(e.Reason, "%d entries are missing", &n); err != nil {
+			t.Errorf("%q", e.Reason)
+		}
+		missing += n
+	}
+	if n := len(logged(t, s, audit.EventCall)); n+missing != most+8 || missing == 0 {
+		t.Errorf("%d written and %d missing", n, missing)
+	}
+}
+
+// TestExport: the log of a gateway holds, and is signed.
+//
+// covers EXA-043, EXA-061
+func TestExport(t *testing.T) {
+	t.Parallel()
+	s := sqliteDB(t).Executions()
+	r := replica(t, s, newClock())
+	finish(t, permit(t, r, call(t, "one", "10")), done)
+	if err := r.SignAudit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	head, err := s.LastAuditHead(t.Context())
+	if tip, _ := s.AuditTip(t.Context()); err != nil || head.Tip != tip {
+		t.Errorf("head %+v, %v", head, err)
+	}
+	v := audit.NewVerifier(audit.LogGateway, key().Key().ID)
+	if err := r.ExportAudit(t.Context(), 1, v.Line); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.End(); err != nil {
+		t.Error(err)
+	}
+}

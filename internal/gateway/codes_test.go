@@ -1,0 +1,63 @@
+package gateway_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/bindery/bindery/internal/agentauth"
+	"github.com/bindery/bindery/internal/execution"
+	"github.com/bindery/bindery/internal/gateway"
+	"github.com/bindery/bindery/internal/mcp"
+	"github.com/bindery/bindery/internal/toolaction"
+)
+
+// The one table has every name that a refusal can have, each once, with a number of our own, of
+// JSON-RPC's or of MCP's, and docs/gateway.md shows exactly it.
+//
+// covers EXA-077
+func TestCodes(t *testing.T) {
+	seen := map[string]bool{}
+	var table strings.Builder
+	for _, c := range gateway.Codes() {
+		if seen[c.Name] {
+			t.Errorf("%s stands twice", c.Name)
+		}
+		seen[c.Name] = true
+		own := -32019 <= c.Number && c.Number <= -32000
+		if c.Number == -32020 && c.Name == "HEADER_MISMATCH" {
+			own = true // it is what MCP says of the very same
+		}
+		if !own && c.Number != -32700 && c.Number != -32600 {
+			t.Errorf("%s: number %d belongs to somebody else", c.Name, c.Number)
+		}
+		if c.Status < 400 || c.Status > 599 || c.Meaning == "" || strings.HasSuffix(c.Meaning, ".") || !strings.HasSuffix(c.Next, ".") {
+			t.Errorf("%+v", c)
+		}
+		if found, ok := gateway.CodeOf(c.Name); !ok || found != c {
+			t.Errorf("%s is not found", c.Name)
+		}
+		fmt.Fprintf(&table, "| `%s` | %d | %d | %s | %s |\n", c.Name, c.Number, c.Status, c.Meaning, c.Next)
+	}
+	for _, name := range []string{
+		mcp.Malformed, mcp.Invalid, mcp.Batch, mcp.Large, mcp.Ambiguous,
+		agentauth.Unauthenticated, agentauth.CredentialInvalid, agentauth.TokenExpired, agentauth.CredentialConflict, agentauth.KeysUnavailable,
+		toolaction.Invalid, toolaction.SemanticsUndeclared, toolaction.TimestampInvalid,
+		execution.NameCollision, execution.NameReplay, execution.NamePending, execution.NameRefused, execution.NameUnavailable, execution.NameContinuation,
+	} {
+		if !seen[name] {
+			t.Errorf("%s has no row", name)
+		}
+	}
+	doc, err := os.ReadFile("../../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(doc), "|---|---|---|---|---|\n"+table.String()+"\n") {
+		t.Errorf("docs/gateway.md has another table; it is:\n%s", table.String())
+	}
+	if _, ok := gateway.CodeOf("execution_replay"); ok {
+		t.Error("a name in another spelling is one")
+	}
+}
