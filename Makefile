@@ -6,6 +6,7 @@
 #   BIN=PATH             where make build puts the command
 #   ARGS=…               flags for make demo, make mutants and make bench
 #   BENCH=Crossing       which benchmarks; of record: ARGS='-benchtime 10000x'
+#   BINDERY_CALLS=N      calls of the benchmark of the gateway's memory, 10⁵ by default
 
 BIN   ?= bin/bindery
 ARGS  ?=
@@ -32,7 +33,7 @@ lint: ## run gofmt, go vet, staticcheck and go mod tidy
 bench: ## measure: each rate beside its bound, memory at rest and after work
 	go test -run '^$$' -bench '$(BENCH)' -timeout 30m $(ARGS) ./...
 
-soak: ## kill the processes of a crossing at every point, many times, on both stores
+soak: ## kill the processes of a crossing, and a gateway, at every point, many times, on both stores
 	@begin=$$(date +%s); \
 	BINDERY_SOAK="$${BINDERY_SOAK:-200}" go test -run '^TestCrash' -count=1 -v -timeout 3h ./internal/cli && \
 	BINDERY_SOAK=1 go test -run '^TestEveryCharacter' -count=1 ./mandate; \

@@ -94,8 +94,17 @@ var otherJSON = [...]struct{ file, fn, name, why string }{
 	{"a2acrossing/server.go", "member", "Unmarshal", "finds where a member stands in a body that jcs has accepted; what stands there is read with jcs"},
 	{"internal/cli/home.go", "trusted", "RawMessage", "a pinned key is kept as text, and read with jcs"},
 	{"internal/cli/keys.go", "keyEntry", "RawMessage", "a public key is kept as text, and read with jcs"},
+	{"internal/cli/home.go", "config", "RawMessage", "a gateway's configuration is kept as text, and read with jcs"},
 	{"internal/cli/home.go", "writeJSON", "MarshalIndent", "a party's own two files, which nothing hashes"},
+	{"examples/release-approver/tools.go", "schema", "RawMessage", "schemas of tools are given to the SDK as text"},
+	{"mcpenvelope/wire.go", "raw", "RawMessage", "values that the SDK carries are kept as they are spelled"},
+	{"mcpenvelope/wire.go", "parseObject", "Unmarshal", "finds where a member stands; what is an envelope or a resolution is read with jcs, from its bytes"},
+	{"mcpenvelope/wire.go", "encode", "Marshal", "results and lists are written for the other side, which hashes what jcs reads of them"},
+	{"mcpenvelope/wire.go", "decode", "Unmarshal", "finds where a value stands; what is an envelope or a resolution is read with jcs, from its bytes"},
 	// Kits: no part of a program.
+	{"internal/browsertest/tab.go", "Tab.Axe", "Unmarshal", "the findings of axe-core, which decide nothing but a test"},
+	{"internal/gatewaytest/message.go", "raw", "RawMessage", "tests send and compare bytes as they came"},
+	{"internal/gatewaytest/message.go", "decode", "Unmarshal", "tests read messages with another parser than the code they test"},
 	{"internal/tools/mutants/gotool.go", "writeOverlay", "Marshal", "an overlay for the go command"},
 	{"internal/wiretest/json.go", "JSON", "NewEncoder", "tests send what no builder of ours can write"},
 	{"internal/wiretest/json.go", "Parse", "NewDecoder", "tests read answers with another parser than the code they test"},
@@ -200,6 +209,7 @@ const (
 	secret    preimage = "a secret"        // which is no JSON
 	plain     preimage = "plain text"      // no JSON, as the clause has it
 	hashed    preimage = "a digest"        // of the row before
+	foreign   preimage = "others' bytes"   // as they came, JSON or not: what was seen of them, for nobody to compute anew
 	forCaller preimage = "a parameter"     // of a function whose callers have rows themselves
 	ofOurs    preimage = "a value of ours" // whose Sign has a row itself, or ends in one that has
 )
@@ -216,8 +226,13 @@ var hashers = []hasher{
 	{"crypto/sha256", "New*", -1},
 	{"crypto/sha512", "Sum*", 0},
 	{"crypto/sha512", "New*", -1},
+	{"crypto/hmac", "New*", -1},
 	{"crypto/ecdsa", "Sign*", -1},
 	{"crypto/ecdsa", "Verify*", -1},
+	{"crypto/ed25519", "Sign*", -1},
+	{"crypto/ed25519", "Verify*", -1},
+	{"crypto/rsa", "Sign*", -1},
+	{"crypto/rsa", "Verify*", -1},
 	{module + "/jcs", "HexOf", 0},
 	{module + "/jcs", "Sum256", 0},
 	{module + "/jcs", "Sum384", 0},
@@ -232,6 +247,7 @@ var hashers = []hasher{
 // cryptography is what may be imported of it. Of these, hashers names all that hash or sign.
 var cryptography = []string{
 	"crypto", "crypto/ecdsa", "crypto/elliptic", "crypto/rand", "crypto/sha256", "crypto/sha512", "crypto/subtle", "crypto/x509",
+	"crypto/ed25519", "crypto/rsa", "crypto/tls", "crypto/hmac",
 }
 
 // A digest is a place in a program at which bytes are hashed or signed: what is called, and its
@@ -243,6 +259,22 @@ type digest struct {
 
 // digests lists them all, outside of jcs.
 var digests = []digest{
+	{"actionbinding/action.go", "Action.Bind", "Sum256", "preimage", fromJCS},
+	{"actionbinding/action.go", "Action.Bind", "Sum384", "preimage", fromJCS},
+	{"envelope/digest.go", "digestOf", "Sum256", "v.Bytes()", fromJCS},
+	{"envelope/ledger.go", "textDigest", "HexOf", "b", foreign},
+	{"envelope/same.go", "askingOf", "HexOf", "[]byte(sameKey(e.Stem()))", plain},
+	{"envelope/same.go", "askingOf", "HexOf", `[]byte(strings.Join(slices.Compact(keys), "\n"))`, plain},
+	{"examples/release-approver/catalogue.go", "load", "HexOf", "v.content", foreign},
+	{"examples/release-approver/catalogue.go", "view.action", "HexOf", "jcs.Object(action...)", fromJCS},
+	{"examples/release-approver/office.go", "office.matterFile", "HexOf", "[]byte(r.subject())", plain},
+	{"examples/release-approver/office.go", "office.folder", "HexOf", "[]byte(r.recipient)", plain},
+	{"mcpenvelope/emitter.go", "SessionOf", "HexOf", `[]byte("bindery-session-v1\n" + id)`, secret},
+	{"mcpenvelope/state.go", "sealer.mac", "New", "", plain},
+	{"mcpenvelope/state.go", "Bridge.state", "HexOf", "canonical", foreign},
+	{"internal/cli/gateway_upstream.go", "upstreamName", "HexOf", "jcs.Array(items...)", fromJCS},
+	{"internal/toolaction/numbers.go", "settler.adjudicate", "HexOf", "s.tool.InputSchema.Bytes()", fromJCS},
+	{"internal/toolaction/scope.go", "Tool.scope", "HexOf", "governed", fromJCS},
 	{"api/authority.go", "Publication.Statement", "HexOf", "p.Projection.Bytes()", fromJCS},
 	{"api/credential.go", "CredentialHash", "HexOf", "[]byte(token)", secret},
 	{"api/credential.go", "SecretHash", "HexOf", "[]byte(secret)", secret},
@@ -250,6 +282,8 @@ var digests = []digest{
 	{"api/hold.go", "Hold.Triple", "HexOf", "[]byte(h.ResponderClosed)", asIs},
 	{"api/registry.go", "Revoked.Sign", "SignCompact", "r.Bytes()", fromJCS},
 	{"api/peer.go", "PeerEnrolled.Sign", "SignCompact", "p.Bytes()", fromJCS},
+	{"api/proof.go", "KeyProof.Sign", "SignCompact", "p.Bytes()", fromJCS},
+	{"api/proof.go", "Enrol.Prove", "Sign", "s", ofOurs},
 	{"api/units.go", "Consumed.Sign", "SignCompact", "c.Bytes()", fromJCS},
 	{"chain/chain.go", "ID", "HexOf", `[]byte(min(agentA, agentB) + "|" + max(agentA, agentB))`, plain},
 	{"chain/chain.go", "Position.Anchor", "HexOf", `[]byte(string(jointSeal) + "|" + prev + "|" + strconv.FormatInt(p.Seq, 10))`, plain},
@@ -271,6 +305,7 @@ var digests = []digest{
 	{"internal/cli/canon.go", "digester", "Digest256", "", byJCS},
 	{"internal/cli/canon.go", "digester", "Digest384", "", byJCS},
 	{"internal/cli/init.go", "home.enrolment", "HexOf", "[]byte(h.secrets.ClearanceID)", secret},
+	{"internal/cli/joining.go", "codeHash", "HexOf", "[]byte(strings.TrimSpace(code))", secret},
 	{"internal/cli/mandate.go", "grantOpen", "Sign", "principal", ofOurs},
 	{"internal/cli/mandates.go", "app.mandateClose", "HexOf", "[]byte(token)", asIs},
 	{"internal/cli/node.go", "node.profile", "HexOf", "[]byte(n.secrets.ClearanceID)", secret},
@@ -285,9 +320,27 @@ var digests = []digest{
 	{"internal/jose/signer.go", "Signer.Sign", "Sign", "rand.Reader", hashed},
 	{"internal/jose/signer.go", "Signer.Sign", "VerifyASN1", "", hashed},
 	{"internal/jose/signer.go", "Signer.Sign", "Sign", "signingInput", forCaller},
+	{"internal/agentauth/keys.go", "NewKey", "HexOf", "[]byte(secret)", secret},
+	{"internal/agentauth/keys.go", "registered.find", "HexOf", "[]byte(secret)", secret},
+	{"internal/agentauth/seen.go", "seen.has", "Sum256", "[]byte(token)", asIs},
+	{"internal/agentauth/seen.go", "seen.add", "Sum256", "[]byte(token)", asIs},
+	{"internal/agentauth/token.go", "confirmed", "Sum256", "leaf.Raw", plain},
+	{"internal/gateway/outcome.go", "newSeeing", "New", "", foreign},
+	{"internal/gateway/outcome.go", "judged", "HexOf", "[]byte(a.RequestState)", asIs},
+	{"internal/gateway/post.go", "digestOf", "HexOf", "b", foreign},
+	{"internal/gateway/post.go", "continuation", "HexOf", "[]byte(state)", asIs},
+	{"internal/gateway/post.go", "continuation", "HexOf", "responses.Bytes()", fromJCS},
+	{"internal/gateway/session.go", "sessionTag", "New", "", secret},
+	{"internal/gateway/tasks.go", "taskKey", "HexOf", "[]byte(upstream + nul + task)", asIs},
+	{"internal/audit/gateway.go", "Entry.LineAfter", "HexOf", "sealed", fromJCS},
+	{"internal/audit/gateway.go", "Entry.Sum", "HexOf", "jcs.Object(e.members()...)", fromJCS},
+	{"internal/audit/gateway.go", "digestOf", "HexOf", "[]byte(s)", asIs},
+	{"internal/execution/finding.go", "Registry.Reconcile", "HexOf", "c.Evidence", asIs},
+	{"internal/execution/finding.go", "Registry.Reconcile", "SignCompact", "f.findingPayload(row)", fromJCS},
+	{"internal/execution/permit.go", "answerDigest", "HexOf", "answer", asIs},
 	{"internal/audit/head.go", "Head.Sign", "SignCompact", "payload", fromJCS},
+	{"internal/audit/ledger.go", "Ledger[R].sign", "Sign", "l.Signer", ofOurs},
 	{"internal/audit/row.go", "Row.Sum", "HexOf", "jcs.Object(r.members()...)", fromJCS},
-	{"internal/registry/audit.go", "Registry.signAudit", "Sign", "r.cfg.Signer", ofOurs},
 	{"internal/registry/closed.go", "Registry.RegisterClosed", "Sign", "r.cfg.Signer", ofOurs},
 	{"internal/registry/enrol.go", "Registry.NewCode", "HexOf", "[]byte(secret)", secret},
 	{"internal/registry/enrol.go", "Registry.Enrol", "HexOf", "[]byte(req.Secret)", secret},
@@ -325,7 +378,7 @@ var digests = []digest{
 	{"mandate/registration.go", "Registration.Sign", "signStatement", "jcs.Object(members...)", fromJCS},
 	{"mandate/statuslist.go", "StatusList.Sign", "signStatement", "payload", fromJCS},
 	{"mandate/statement.go", "signStatement", "SignCompact", "payload", forCaller},
-	{"mandate/status.go", "Status.Sign", "signStatement", "payload", fromJCS},
+	{"mandate/status.go", "Status.Sign", "signStatement", "jcs.Object(m...)", fromJCS},
 }
 
 // TestDigests: a new place where bytes are hashed or signed has to be declared. Where they are

@@ -166,6 +166,11 @@ var unfollowed = [...]struct{ file, fn, value, why string }{
 	{"api/enrol.go", "array", "out", "each item is made by a function that the caller names"},
 	{"internal/centre/view.go", "Centre.View", "rec", "a view for the operator, of bytes that the store has kept"},
 	{"internal/centre/view.go", "Centre.View", "block", "a view for the operator, of bytes that the store has kept"},
+	{"internal/cli/gateway_config.go", "members.add", "value", "what calls this gives builders of jcs; nobody hashes the configuration"},
+	{"internal/gateway/bound.go", "described", "r.Answer", "an answer as the upstream has made it, in an answer, which nobody hashes or signs"},
+	{"internal/gateway/follow.go", "follower.ask", "f.meta", "members of a client's request, which jcs has accepted, in a request, which nobody hashes or signs"},
+	{"internal/gateway/finder.go", "callTool", "arguments", "toolaction.Status has filled them in, canonically; nobody hashes what is asked with them"},
+	{"internal/mcp/answer.go", "ErrorMember", "data", "an answer, which nobody hashes or signs; what calls this gives objects of jcs"},
 	{"internal/sdjwt/issue.go", "Issue", "digests", "the second result of disclose, which holds strings of jcs"},
 }
 

@@ -5,6 +5,7 @@ package bindery_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -24,6 +25,7 @@ const (
 	serveBlock
 	crossBlock
 	ownRABlock
+	gatewayBlock
 	digestBlock
 	shellBlocks
 )
@@ -136,6 +138,36 @@ func TestReadmeDigest(t *testing.T) {
 	list := blocks(t, "README.md", "text")
 	if shown := list[len(list)-1]; string(out)+"\n" != shown { // canon writes no line feed
 		t.Errorf("README.md shows\n%s\nbut the commands print\n%s", shown, out)
+	}
+}
+
+// The gateway's block prints an entry that is JSON, and writes nothing.
+func TestReadmeGateway(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	cmd := shell(ctx, binary(t), dir, readmeShell(t, gatewayBlock))
+	cmd.Env = append(cmd.Env, "HOME="+dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var entry struct {
+		Servers map[string]struct {
+			Command string   `json:"command"`
+			Args    []string `json:"args"`
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(out, &entry); err != nil || len(entry.Servers) != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, s := range entry.Servers {
+		if args := strings.Join(s.Args, " "); !strings.HasPrefix(args, "gateway --dir "+dir) || !strings.HasSuffix(args, " -- npx -y @modelcontextprotocol/server-filesystem "+dir+"/files") {
+			t.Errorf("%s: %s %s", name, s.Command, args)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it has written %v, %v", left, err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/bindery/bindery/commitment"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/centre"
+	"github.com/bindery/bindery/internal/registry"
 
 	_ "modernc.org/sqlite"
 )
@@ -119,7 +120,7 @@ func benchPair(b *testing.B, bin, dir string) (responder, initiator *home, serve
 	if err != nil {
 		b.Fatal(err)
 	}
-	code, err := n.newCode(ctx)
+	code, err := n.newCode(ctx, registry.CodeTerms{Kind: registry.CodeParty}, false)
 	if err != nil {
 		b.Fatal(err)
 	}

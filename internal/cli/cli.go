@@ -112,7 +112,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(err.Error(), "see: "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.keys(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.canon(), a.digest(), a.refusals(), a.revoke(), a.office(), a.audit(), a.explain(), a.version(), a.completion())
+	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.keys(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.canon(), a.digest(), a.bind(), a.envelope(), a.refusals(), a.revoke(), a.office(), a.audit(), a.gateway(), a.executions(), a.explain(), a.version(), a.completion())
 	sayUsage(root)
 	return root
 }

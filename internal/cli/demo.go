@@ -20,6 +20,7 @@ import (
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/jcs"
 	"github.com/bindery/bindery/mandate"
 )
@@ -208,7 +209,7 @@ func (d *demo) code(ctx context.Context, h *home) (string, error) {
 		return "", err
 	}
 	defer n.Close()
-	code, err := n.newCode(ctx)
+	code, err := n.newCode(ctx, registry.CodeTerms{}, n.registry == nil) // one RA serves both parties
 	return code.String(), err
 }
 

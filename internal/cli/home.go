@@ -55,6 +55,8 @@ type config struct {
 	Keys       map[string]keyEntry `json:"keys,omitempty"`
 	// Release is the release mode of this directory's own RA; "" is none.
 	Release string `json:"release,omitempty"`
+	// Gateway is what a [gatewayConfig] is read from and written to.
+	Gateway json.RawMessage `json:"gateway,omitempty"`
 }
 
 // clearance is the public part of the clearance envelope (§3.4).
@@ -82,6 +84,10 @@ type secrets struct {
 	Publisher   string `json:"publisher_credential"`
 	Operator    string `json:"operator_credential"`
 	Store       string `json:"store,omitempty"` // a database's URL with its password
+	// SessionKey keeps the agents of a gateway apart, in hex; it is made at first use.
+	SessionKey string `json:"gateway_session_key,omitempty"`
+	// GatewayHeaders are the values of an upstream's headers, by UPSTREAM/HEADER.
+	GatewayHeaders map[string]string `json:"gateway_headers,omitempty"`
 }
 
 // home is a party's directory.
@@ -91,6 +97,7 @@ type home struct {
 	secrets     secrets
 	ring        *ring        // opens the private keys
 	counterpart *counterpart // only while init brings an RA along
+	begun       bool         // only while init joins: the code may have been used
 }
 
 // directory is the one a command works on.

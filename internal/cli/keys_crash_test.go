@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,5 +104,41 @@ func TestInitInterrupted(t *testing.T) {
 	}
 	if after := readKeys(t, dir, "*.age"); len(before) != 5 || !maps.Equal(before, after) {
 		t.Errorf("it had %d keys and has %d, or others", len(before), len(after))
+	}
+}
+
+// TestJoinInterrupted ends init by kill -9 after its code was used: the same command goes on
+// with the same keys, another one does not begin anew, and the party that comes of it works.
+func TestJoinInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, addr := filepath.Join(dir, "B"), freePort(t)
+	must(t, "init", "--dir", b, "--principal", "urn:anax:principal:globex")
+	ra := serve(t, "", b, addr, freePort(t))
+	defer ra.kill()
+	for name, more := range map[string][]string{
+		"joining":  nil,
+		"bringing": {"--own-ra", "http://" + freePort(t)},
+	} {
+		at := filepath.Join(dir, name)
+		code := must(t, "enrol", "--dir", b)
+		args := append([]string{"init", "--dir", at, "--principal", "urn:anax:principal:" + name, "--join", "http://" + addr, "--code", code}, more...)
+		if p := run(t, "BINDERY_KILL_AT=init-joined", args...); !p.died(30 * time.Second) {
+			t.Fatalf("%s: the point is not reached:\n%s", name, p.stderr)
+		}
+		before := readKeys(t, at, "*.age")
+		other := slices.Clone(args)
+		other[4] += "-2"
+		if p := run(t, "", other...); p.code(t) != 2 || !strings.Contains(p.stderr.String(), "was cut short while urn:anax:principal:"+name+" joined") {
+			t.Errorf("%s: another init: %s", name, p.stderr)
+		}
+		must(t, args...)
+		if after := readKeys(t, at, "*.age"); len(before) < 3 || !maps.Equal(before, after) {
+			t.Errorf("%s: it had %d keys and has %d, or others", name, len(before), len(after))
+		}
+		must(t, "mandate", "open", "--dir", at, "--class", "irreversible", "--limit", "1", "--act", "engagement_code_issuance", "--counterparty", "*")
+		if p := run(t, "", args...); p.code(t) != 2 || !strings.Contains(p.stderr.String(), "has been initialised before") {
+			t.Errorf("%s: once more: %s", name, p.stderr)
+		}
 	}
 }

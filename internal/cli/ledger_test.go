@@ -38,10 +38,14 @@ func (w *world) inspect(t *testing.T, id string, report []byte) {
 	if err := json.Unmarshal(report, &r); err != nil {
 		t.Fatal(err)
 	}
-	a, b, va := ledger(t, w.a), ledger(t, w.b), ledger(t, w.va)
-	defer a.Close()
-	defer b.Close()
-	defer va.Close()
+	books := map[string]*book{} // no longer open than this: they would keep what a crash leaves from being recovered
+	for _, dir := range append([]string{w.a, w.b, w.va}, w.ras()...) {
+		if books[dir] == nil {
+			books[dir] = ledger(t, dir)
+			defer books[dir].Close()
+		}
+	}
+	a, b, va := books[w.a], books[w.b], books[w.va]
 	w.acknowledged(t, id, b)
 
 	for _, c := range []struct {
@@ -70,7 +74,7 @@ func (w *world) inspect(t *testing.T, id string, report []byte) {
 			t.Errorf("%s: %s: %d, want %d", id, c.what, got, c.want)
 		}
 	}
-	w.spent(t, id)
+	w.spent(t, id, books)
 	for role, db := range map[string]*book{"initiator": a, "responder": b} {
 		var names string
 		if err := db.QueryRow(`SELECT coalesce(min(name || ' ' || failure_path || ' ' || detail), '') FROM refusals
@@ -88,12 +92,11 @@ func (w *world) inspect(t *testing.T, id string, report []byte) {
 
 // spent looks at the RAs: what each keeps of a crossing is spent once. Two RAs keep a Closed
 // each, under one triple.
-func (w *world) spent(t *testing.T, id string) {
+func (w *world) spent(t *testing.T, id string, books map[string]*book) {
 	t.Helper()
 	n := int64(len(w.ras()))
 	for _, dir := range w.ras() {
-		ra := ledger(t, dir)
-		defer ra.Close()
+		ra := books[dir]
 		for _, c := range []struct {
 			what, query string
 			args        []any

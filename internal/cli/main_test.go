@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/bindery/bindery/internal/cli"
+	"github.com/bindery/bindery/internal/gatewaytest"
 )
 
 // TestMain puts the command itself on the PATH of the scripts: a link to this test
@@ -23,8 +24,26 @@ func TestMain(m *testing.M) {
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
 	testscript.Main(tidy{m}, map[string]func(){
-		"bindery": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"bindery":  func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"counting": counting,
 	})
+}
+
+// counting is an MCP server on standard input and output that counts its effects in a file, LEDGER.
+// With a word it says that first, on standard error.
+func counting() {
+	if len(os.Args) > 1 {
+		fmt.Fprintln(os.Stderr, os.Args[1])
+	}
+	ledger, err := gatewaytest.OpenLedger(os.Getenv("LEDGER"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := gatewaytest.New(gatewaytest.Config{Ledger: ledger}).ServeStdio(os.Stdin, os.Stdout); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // tidy runs the tests, and then finds out whether a process has outlived them, and

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/centre"
+	"github.com/bindery/bindery/internal/execution"
 	"github.com/bindery/bindery/internal/metrics"
 	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/internal/store/sqlstore"
@@ -17,6 +18,8 @@ type watcher interface {
 	authority.Observer
 	WatchStore(db *sqlstore.DB)
 	WatchCentre(d centre.Depths)
+	WatchGateway(upstreams []string, status func() execution.Status) *metrics.Gateway
+	WatchTraces(dropped func() int64)
 	Handler() http.Handler
 }
 

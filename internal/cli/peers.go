@@ -41,23 +41,25 @@ type peers struct {
 	store registry.PeerRegistries
 
 	mu    sync.Mutex              // guards known
-	known map[string]*centre.Peer // by principal; a pin never changes
+	known map[string]*centre.Peer // by the thumbprint of the RA's key
 }
 
 // Peer implements [centre.Peers].
 func (p *peers) Peer(ctx context.Context, principalID string) (*centre.Peer, error) {
-	p.mu.Lock()
-	known := p.known[principalID]
-	p.mu.Unlock()
-	if known != nil {
-		return known, nil
-	}
+	// The row is read each time: a pin may have been ended by another process. The own RA
+	// has no record of a principal whose RA is pinned no more, so that nothing resolves.
 	row, err := p.store.Peer(ctx, principalID)
 	switch {
-	case errors.Is(err, registry.ErrNotFound):
+	case errors.Is(err, registry.ErrNotFound), errors.Is(err, registry.ErrUnpinned):
 		return nil, nil
 	case err != nil:
 		return nil, err
+	}
+	p.mu.Lock()
+	known := p.known[row.Key.ID]
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
 	}
 	keys := jose.NewKeySet(row.Key)
 	c, err := client.New(client.Config{BaseURL: row.URL, Keys: keys, Credentials: client.Credentials{Effector: p.home.effectorAt(row.Key.ID)}})
@@ -67,15 +69,15 @@ func (p *peers) Peer(ctx context.Context, principalID string) (*centre.Peer, err
 	known = &centre.Peer{Keys: keys, Resolver: remoteRA{c.Registry()}, Effector: c.Registry()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.known[principalID] = known
+	p.known[row.Key.ID] = known
 	return known, nil
 }
 
 // PeerKeys implements [registry.Peers].
 func (p *peers) PeerKeys(ctx context.Context, principalID string) (jose.KeySet, error) {
 	row, err := p.store.Peer(ctx, principalID)
-	if errors.Is(err, registry.ErrNotFound) {
-		return jose.KeySet{}, nil
+	if errors.Is(err, registry.ErrNotFound) || errors.Is(err, registry.ErrUnpinned) {
+		return jose.KeySet{}, nil // of one that is pinned no more, no word counts
 	}
 	return jose.NewKeySet(row.Key), err
 }
@@ -116,7 +118,7 @@ func (h *home) joinPeer(ctx context.Context, o initOptions, code api.Code) error
 	if code.VAKey == "" || err != nil {
 		return usagef("join the VA of its operator first, with a code of that VA", "%s does not serve the VA that the code pins, so it cannot make a new RA known there", o.join)
 	}
-	s, err := h.newKey(roleRA)
+	s, err := h.key(roleRA)
 	if err != nil {
 		return err
 	}
@@ -130,13 +132,15 @@ func (h *home) joinPeer(ctx context.Context, o initOptions, code api.Code) error
 	if err != nil {
 		return usagef("give a URL such as http://127.0.0.1:7410", "--join: %v", err)
 	}
-	answer, err := c.Registry().EnrolPeer(ctx, api.EnrolPeer{
+	req := api.EnrolPeer{
 		Secret: code.Secret, Key: s.Key(), URL: h.RA.URL,
 		Counterpart: api.Counterpart{
 			PrincipalID: h.config.Principal, Agents: []mandate.Agent{{ID: h.AgentID, Key: agent.Key()}},
 			Effector: api.CredentialHash(h.effectorAt(theirs.Keys()[0].ID)),
 		},
-	})
+	}
+	var answer api.PeerEnrolled
+	err = h.useCode(func() (err error) { answer, err = c.Registry().EnrolPeer(ctx, req); return err })
 	if err != nil {
 		return peerError(o, err)
 	}

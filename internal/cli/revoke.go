@@ -192,11 +192,14 @@ func (n *node) registrars(ctx context.Context) (list []authority.Registrar, err 
 			return nil, err
 		}
 	}
-	peers, err := n.db.Registry().AllPeers(ctx)
+	pins, err := n.db.Registry().Pins(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range peers {
+	for _, p := range pins {
+		if !p.Unpinned.IsZero() {
+			continue
+		}
 		if err := add(p.URL, jose.NewKeySet(p.Key)); err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ func TestScripts(t *testing.T) {
 }
 
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){
+	return gatewayCommands(map[string]func(*testscript.TestScript, bool, []string){
 		"code":       cmdCode,
 		"serving":    cmdServing,
 		"port":       cmdPort,
@@ -62,7 +62,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"secretless": cmdSecretless,
 		"gone":       cmdGone,
 		"post":       cmdPost,
-	}
+	})
 }
 
 func cmdCode(ts *testscript.TestScript, neg bool, args []string) {

@@ -30,9 +30,13 @@ func (a *app) serve() *cobra.Command {
 	var roles []string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the directory's roles: registry, authority and centre",
+		Short: "Serve the directory's roles: registry, authority and centre, and a gateway",
+		Long: "Serve the directory's roles: registry, authority and centre on the public listener; on one of\n" +
+			"its own the gateway, once an upstream is configured under gateway in config.json. Without it\n" +
+			"the role gateway waits.",
 		Example: "  bindery serve --dir B --addr 127.0.0.1:7410 --admin-addr localhost:7411\n" +
-			"  bindery serve --dir DIR/authority",
+			"  bindery serve --dir DIR/authority\n" +
+			"  bindery serve --dir B --roles gateway",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			h, err := a.home()
@@ -48,7 +52,7 @@ func (a *app) serve() *cobra.Command {
 	cmd.Flags().StringVar(&addr, "addr", "", "public listener, HOST:PORT (default: as last time, at first "+defaultAddr+")")
 	cmd.Flags().StringVar(&admin, "admin-addr", "", "private listener, HOST:PORT (default: as last time, at first "+defaultAdmin+")")
 	cmd.Flags().StringVar(&store, "store", "", "a new URL of the directory's PostgreSQL database, which is then kept")
-	cmd.Flags().StringSliceVar(&roles, "roles", nil, "serve only these of the directory's roles: ra, va, centre")
+	cmd.Flags().StringSliceVar(&roles, "roles", nil, "serve only these of the directory's roles: ra, va, centre, gateway")
 	return cmd
 }
 
@@ -59,17 +63,25 @@ func (a *app) serveHome(ctx context.Context, h *home, addr, admin string, roles 
 	if err := h.unlock(); err != nil {
 		return err
 	}
-	public, err := listen("--addr", firstOf(addr, h.Addr))
-	if err != nil {
-		return err
+	var public net.Listener
+	if h.onlyGateway() { // which has a listener of its own
+		if addr != "" {
+			return usage("--addr is the listener of ra, va and centre", "the gateway's is addr of gateway in "+configFile)
+		}
+	} else {
+		var err error
+		if public, err = listen("--addr", firstOf(addr, h.Addr)); err != nil {
+			return err
+		}
+		defer public.Close()
+		addr = hostPort(firstOf(addr, h.Addr), public)
 	}
-	defer public.Close()
 	private, err := listen("--admin-addr", firstOf(admin, h.AdminAddr))
 	if err != nil {
 		return err
 	}
 	defer private.Close()
-	if err := h.remember(hostPort(firstOf(addr, h.Addr), public), hostPort(firstOf(admin, h.AdminAddr), private)); err != nil {
+	if err := h.remember(firstOf(addr, h.Addr), hostPort(firstOf(admin, h.AdminAddr), private)); err != nil {
 		return err
 	}
 	debug.SetGCPercent(50) // an idle serve stays small
@@ -77,7 +89,8 @@ func (a *app) serveHome(ctx context.Context, h *home, addr, admin string, roles 
 	return a.serveOn(ctx, h, public, private, log)
 }
 
-// serveOn serves the directory on two listeners that are open already, until ctx ends.
+// serveOn serves the directory on two listeners that are open already, until ctx ends. Without a
+// public one it is a gateway alone.
 func (a *app) serveOn(ctx context.Context, h *home, public, private net.Listener, log *slog.Logger) error {
 	watch, err := newWatcher(h)
 	if err != nil {
@@ -92,18 +105,28 @@ func (a *app) serveOn(ctx context.Context, h *home, public, private net.Listener
 	if err != nil {
 		return err
 	}
-	a.say("bindery: serving %s for %s at http://%s", strings.Join(h.Roles, ", "), h.config.Principal, h.Addr)
+	stand, err := a.standGateway(ctx, n, log)
+	if err != nil {
+		return err
+	}
+	if public != nil {
+		a.say("bindery: serving %s for %s at http://%s", strings.Join(h.crossingRoles(), ", "), h.config.Principal, h.Addr)
+	}
 	a.say("bindery: private listener at http://%s", h.AdminAddr)
-	return n.run(ctx, public, private, handler, n.privateHandler(log), log)
+	return n.run(ctx, public, private, handler, n.privateHandler(log), log, stand)
 }
 
-// run serves both listeners and sweeps until ctx ends or one of them fails.
-func (n *node) run(ctx context.Context, public, private net.Listener, handler, admin http.Handler, log *slog.Logger) error {
+// run serves both listeners and sweeps until ctx ends or one of them fails. stand is the gateway; nil
+// if there is none.
+func (n *node) run(ctx context.Context, public, private net.Listener, handler, admin http.Handler, log *slog.Logger, stand func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tasks := []func() error{
-		func() error { return httpapi.Serve(ctx, public, handler, log) },
-		func() error { return httpapi.Serve(ctx, private, admin, log) },
+	tasks := []func() error{func() error { return httpapi.Serve(ctx, private, admin, log) }}
+	if public != nil {
+		tasks = append(tasks, func() error { return httpapi.Serve(ctx, public, handler, log) })
+	}
+	if stand != nil {
+		tasks = append(tasks, func() error { return stand(ctx) })
 	}
 	if n.centre != nil {
 		tasks = append(tasks, func() error { return n.centre.Run(ctx, sweepEvery) })
@@ -125,13 +148,16 @@ func (n *node) run(ctx context.Context, public, private net.Listener, handler, a
 	return all
 }
 
-// restrict keeps only the named roles for this run.
+// restrict keeps only the named roles for this run. Every directory may have a gateway.
 func (h *home) restrict(roles []string) error {
 	if len(roles) == 0 {
+		if !h.has(roleGateway) {
+			h.Roles = append(slices.Clone(h.Roles), roleGateway)
+		}
 		return nil
 	}
 	for _, role := range roles {
-		if !h.has(role) {
+		if role != roleGateway && !h.has(role) {
 			return usagef("its roles are: "+strings.Join(h.Roles, ", "), "this directory does not have the role %q", role)
 		}
 	}
@@ -173,12 +199,14 @@ func (h *home) remember(addr, admin string) error {
 		return nil
 	}
 	h.Addr, h.AdminAddr = addr, admin
-	stored, err := openHome(h.dir)
-	if err != nil {
-		return err
-	}
-	stored.Addr, stored.AdminAddr = addr, admin
-	return stored.save()
+	return locked(h.dir, func() error {
+		stored, err := openHome(h.dir)
+		if err != nil {
+			return err
+		}
+		stored.Addr, stored.AdminAddr = addr, admin
+		return stored.save()
+	})
 }
 
 func (n *node) publicHandler(log *slog.Logger) (http.Handler, error) {

@@ -39,7 +39,7 @@ func newStage(t *testing.T) *stage {
 	addrs := s.addrs(6)
 	s.party("authority", initOptions{principal: "urn:anax:principal:authority", roles: []string{roleVA}, addr: addrs[0], adminAddr: addrs[1]})
 	s.party("responder", initOptions{
-		principal: "urn:anax:principal:globex", join: "http://" + addrs[0], code: s.code("authority"), ownRA: "http://" + addrs[2],
+		principal: "urn:anax:principal:globex", join: "http://" + addrs[0], code: s.run(exitDone, "enrol", "--shared", "--dir", s.at("authority")), ownRA: "http://" + addrs[2],
 		addr: addrs[2], adminAddr: addrs[3],
 	})
 	s.party("initiator", initOptions{

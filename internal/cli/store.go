@@ -49,6 +49,9 @@ func (h *home) storeURL() string { return firstOf(h.secrets.Store, h.config.Stor
 // openStore opens the directory's database.
 func (h *home) openStore(ctx context.Context) (*sqlstore.DB, error) {
 	store := h.storeURL()
+	if h.lostRecord() {
+		return nil, usagef("restore it; to begin with none, where every execution_id is free again, take another --dir", "%s has lost its record of executions, %s", h.dir, storeFile)
+	}
 	if store == "" {
 		db, err := sqlite.Open(ctx, h.store())
 		if err != nil {

@@ -147,11 +147,12 @@ func TestNoFastPath(t *testing.T) {
 		file reflect.Type
 		want []string
 	}{
-		{reflect.TypeFor[config](), []string{"principal", "name", "agent_id", "clearance", "ra", "va", "roles", "addr", "admin_addr", "store,omitempty", "key_file,omitempty", "passphrase,omitempty", "throwaway,omitempty", "keys,omitempty", "release,omitempty"}},
+		{reflect.TypeFor[config](), []string{"principal", "name", "agent_id", "clearance", "ra", "va", "roles", "addr", "admin_addr", "store,omitempty", "key_file,omitempty", "passphrase,omitempty", "throwaway,omitempty", "keys,omitempty", "release,omitempty", "gateway,omitempty"}},
 		{reflect.TypeFor[clearance](), []string{"trust_basis", "agc_level", "pack_id", "pack_version"}},
 		{reflect.TypeFor[trusted](), []string{"own", "url,omitempty", "key,omitempty"}},
 		{reflect.TypeFor[secrets](), []string{
 			"clearance_id", "principal_credential", "agent_credential", "effector_credential", "publisher_credential", "operator_credential", "store,omitempty",
+			"gateway_session_key,omitempty", "gateway_headers,omitempty",
 		}},
 	} {
 		var got []string

@@ -53,7 +53,8 @@ func run(t *testing.T, env string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{cmd: exec.Command(bin, args...), stdout: &lockedText{}, stderr: &lockedText{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), "BINDERY_DIR=", "BINDERY_KILL_AT=", fmt.Sprint("BINDERY_HOLD_TIMEOUT=", holdTimeout.Milliseconds()))
+	p.cmd.Env = append(os.Environ(), "BINDERY_DIR=", "BINDERY_KILL_AT=", fmt.Sprint("BINDERY_HOLD_TIMEOUT=", holdTimeout.Milliseconds()),
+		fmt.Sprint("BINDERY_STALE_AFTER=", staleAfter.Milliseconds()))
 	if env != "" {
 		p.cmd.Env = append(p.cmd.Env, env)
 	}

@@ -58,7 +58,7 @@ type Mutant struct {
 var (
 	idPattern   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	testPattern = regexp.MustCompile(`^(Test|Fuzz)[A-Za-z0-9_]*(/[^/]+)*$`)
-	pkgPattern  = regexp.MustCompile(`^\.(/[a-z0-9]+)*$`)
+	pkgPattern  = regexp.MustCompile(`^\.(/[a-z0-9]+(-[a-z0-9]+)*)*$`)
 )
 
 // Parse reads a whole list. The error names the line.

@@ -12,6 +12,7 @@ import (
 	"github.com/bindery/bindery/crossing"
 	"github.com/bindery/bindery/internal/authority"
 	"github.com/bindery/bindery/internal/jose"
+	"github.com/bindery/bindery/internal/registry"
 	"github.com/bindery/bindery/jcs"
 )
 
@@ -23,12 +24,21 @@ type Authority struct{ db *DB }
 // Authority returns the Verification Authority's store.
 func (db *DB) Authority() *Authority { return &Authority{db} }
 
+// codeShared is the kind of a code of the Verification Authority for an RA of several
+// organisations.
+const codeShared registry.CodeKind = "shared"
+
 // AddCode implements [authority.Members].
 func (a *Authority) AddCode(ctx context.Context, c authority.Code) error {
 	return a.db.update(ctx, func(t *tx) error {
+		kind := registry.CodeRegistry
+		if c.Shared {
+			kind = codeShared
+		}
 		return insertOr(authority.ErrTaken, t,
-			"INSERT INTO enrolment_codes (secret_sha256, created_at, expires_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			c.SecretHash, c.Created.UnixMilli(), c.Expires.UnixMilli())
+			`INSERT INTO enrolment_codes (secret_sha256, kind, principal_id, created_at, expires_at)
+			 VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			c.SecretHash, kind, nullable(c.PrincipalID), c.Created.UnixMilli(), c.Expires.UnixMilli())
 	})
 }
 
@@ -45,9 +55,10 @@ func insertOr(taken error, t *tx, query string, args ...any) error {
 func (a *Authority) Redeem(ctx context.Context, r authority.Redemption) (answer []byte, err error) {
 	err = a.db.update(ctx, func(t *tx) error {
 		var expires int64
-		var request sql.NullString
-		err := t.row("SELECT expires_at, request_sha256, answer FROM enrolment_codes WHERE secret_sha256 = ?", r.SecretHash).
-			Scan(&expires, &request, &answer)
+		var request, principal sql.NullString
+		var shared bool
+		err := t.row("SELECT expires_at, request_sha256, principal_id, kind = 'shared', answer FROM enrolment_codes WHERE secret_sha256 = ?", r.SecretHash).
+			Scan(&expires, &request, &principal, &shared, &answer)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return authority.ErrCode
@@ -57,9 +68,11 @@ func (a *Authority) Redeem(ctx context.Context, r authority.Redemption) (answer 
 			return nil
 		case request.Valid || r.At.UnixMilli() >= expires:
 			return authority.ErrCode
+		case principal.Valid && principal.String != r.PrincipalID:
+			return authority.ErrCodeTerms
 		}
 		answer = r.Answer
-		if err := pinRegistry(t, r.Key, r.At); err != nil {
+		if err := bindRegistry(t, r, shared); err != nil {
 			return err
 		}
 		return t.exec("UPDATE enrolment_codes SET used_at = ?, request_sha256 = ?, answer = ? WHERE secret_sha256 = ?",
@@ -76,6 +89,28 @@ func (a *Authority) PinRegistry(ctx context.Context, key jose.Key, at time.Time)
 	return a.db.update(ctx, func(t *tx) error { return pinRegistry(t, key, at) })
 }
 
+// bindRegistry pins the key of a redemption for its principal, unless either stands for
+// something else.
+func bindRegistry(t *tx, r authority.Redemption, shared bool) error {
+	var taken bool
+	err := t.row(
+		`SELECT EXISTS (SELECT 1 FROM trusted_registries WHERE kid = ?1)
+		   OR EXISTS (SELECT 1 FROM publishers WHERE principal_id = ?2)
+		   OR EXISTS (SELECT 1 FROM principals WHERE principal_id = ?2)`, r.Key.ID, r.PrincipalID).Scan(&taken)
+	switch {
+	case err != nil:
+		return err
+	case taken:
+		return authority.ErrTaken
+	}
+	if err := pinRegistry(t, r.Key, r.At); err != nil {
+		return err
+	}
+	return insertOr(authority.ErrTaken, t,
+		"INSERT INTO registry_bindings (principal_id, kid, url, shared, bound_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		r.PrincipalID, r.Key.ID, r.URL, shared, r.At.UnixMilli())
+}
+
 func pinRegistry(t *tx, key jose.Key, at time.Time) error {
 	return t.exec("INSERT INTO trusted_registries (kid, jwk, pinned_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
 		key.ID, key.JWK(), at.UnixMilli())
@@ -83,7 +118,7 @@ func pinRegistry(t *tx, key jose.Key, at time.Time) error {
 
 // Registries implements [authority.Members].
 func (a *Authority) Registries(ctx context.Context) (keys []jose.Key, err error) {
-	rows, err := a.db.view(ctx).rows("SELECT jwk FROM trusted_registries ORDER BY kid")
+	rows, err := a.db.view(ctx).rows("SELECT jwk FROM trusted_registries WHERE unpinned_at IS NULL ORDER BY kid")
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +145,37 @@ func storedKey(jwk []byte) (jose.Key, error) {
 	return jose.ParseJWK(v)
 }
 
-// SpeaksFor implements [authority.Members]: what enrolments of a counterpart have written.
+// SpeaksFor implements [authority.Members]: what enrolments of a counterpart and codes of the
+// authority have written.
 func (a *Authority) SpeaksFor(ctx context.Context, registryKey string) ([]string, error) {
-	rows, err := a.db.view(ctx).rows("SELECT principal_id FROM peer_registries WHERE kid = ? ORDER BY principal_id", registryKey)
+	rows, err := a.db.view(ctx).rows(
+		"SELECT principal_id FROM peer_registries WHERE kid = ?1 UNION SELECT principal_id FROM registry_bindings WHERE kid = ?1 AND shared = 0 ORDER BY 1", registryKey)
 	return collect(rows, err, func(scan func(...any) error) (principalID string, err error) {
 		err = scan(&principalID)
 		return principalID, err
 	})
+}
+
+// SpokenFor implements [authority.Members].
+func (a *Authority) SpokenFor(ctx context.Context, principalID string) (registryKey string, err error) {
+	err = a.db.view(ctx).row(
+		"SELECT kid FROM peer_registries WHERE principal_id = ?1 UNION SELECT kid FROM registry_bindings WHERE principal_id = ?1", principalID).
+		Scan(&registryKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return registryKey, err
+}
+
+// Unpin implements [authority.Members].
+func (a *Authority) Unpin(ctx context.Context, registryKey string, at time.Time) error {
+	err := a.db.update(ctx, func(t *tx) error {
+		return unpin(t, registry.Unpinning{Key: registryKey, By: registry.Actor{Role: api.RoleOperator}, At: at})
+	})
+	if errors.Is(err, registry.ErrNotFound) {
+		return authority.ErrNotFound
+	}
+	return err
 }
 
 // AddPublisher implements [authority.Members].
@@ -148,7 +207,20 @@ func (a *Authority) AddPublisher(ctx context.Context, p authority.Publisher) err
 
 // Publisher implements [authority.Members].
 func (a *Authority) Publisher(ctx context.Context, credential jcs.Hex256) (authority.Publisher, error) {
-	return publisher(a.db.view(ctx), credential)
+	t := a.db.view(ctx)
+	p, err := publisher(t, credential)
+	if err != nil {
+		return p, err
+	}
+	var pinned bool
+	err = t.row("SELECT EXISTS (SELECT 1 FROM trusted_registries WHERE kid = ? AND unpinned_at IS NULL)", p.RegistryKey).Scan(&pinned)
+	if err == nil && !pinned {
+		err = authority.ErrNotFound
+	}
+	if err != nil {
+		return authority.Publisher{}, err
+	}
+	return p, nil
 }
 
 func publisher(t *tx, credential jcs.Hex256) (authority.Publisher, error) {

@@ -12,11 +12,14 @@ import (
 	"sync"
 )
 
-// A Backend is one database engine with its connections. All exported fields are required.
+// A Backend is one database engine with its connections. All exported fields but Migrating are required.
 type Backend struct {
 	Name  string  // stands before errors
 	Write *sql.DB // of which one connection is used
 	Read  *sql.DB
+	// Migrating is used instead of Write, and closed, where the schema has to be changed: a
+	// script may take longer than any other statement. nil: Write may take as long.
+	Migrating *sql.DB
 
 	// Begin are the statements that begin a write and take the database's one write lock.
 	Begin []string
@@ -37,9 +40,14 @@ type Backend struct {
 	// Nested leaves a request's savepoint to the COMMIT, where releasing it is a round trip.
 	Nested bool
 
+	// Clock is the expression for the database's own time, in milliseconds, as each statement
+	// begins.
+	Clock string
+
 	// Migrations holds the numbered scripts NNNN_name.sql, each run in a transaction of its own.
 	Migrations fs.FS
-	// Revision reads the schema's revision, 0 for an empty database; it is called after Begin.
+	// Revision reads the schema's revision, 0 for an empty database; it is called after Begin, and
+	// before, to see whether there is anything to do.
 	Revision func(context.Context, *sql.Conn) (int, error)
 	// SetRevision is the statement that writes it.
 	SetRevision func(revision int) string
@@ -207,6 +215,20 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err := b.Prime(ctx, c); err != nil {
 		return fmt.Errorf("%s: %w", b.Name, err)
 	}
+	if b.Migrating != nil {
+		old, err := b.outdated(ctx, c, names)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.Name, err)
+		}
+		if old {
+			long, err := b.Migrating.Conn(ctx)
+			if err != nil {
+				return fmt.Errorf("%s: %w", b.Name, err)
+			}
+			defer long.Close()
+			c = long
+		}
+	}
 	have, known := 0, 0
 	for _, name := range names {
 		if known, err = revisionOf(name); err != nil {
@@ -220,6 +242,16 @@ func (db *DB) migrate(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", b.Name, &RevisionError{Have: have, Known: known})
 	}
 	return nil
+}
+
+// outdated reports whether there is a script that the database has not seen.
+func (b *Backend) outdated(ctx context.Context, c *sql.Conn, names []string) (bool, error) {
+	have, err := b.Revision(ctx, c)
+	if err != nil || len(names) == 0 {
+		return false, err
+	}
+	newest, err := revisionOf(names[len(names)-1])
+	return have < newest, err
 }
 
 // A RevisionError is a database with a schema that this program does not know.

@@ -196,18 +196,21 @@ func (r *Registry) FindClosed(ctx context.Context, hash jcs.Hex256) (registry.Cl
 }
 
 // Active implements [registry.Mandates].
-func (r *Registry) Active(ctx context.Context, hash jcs.Hex256, at time.Time) (active bool, err error) {
+func (r *Registry) Active(ctx context.Context, hash jcs.Hex256, at time.Time) (principalID string, err error) {
 	err = r.db.view(ctx).row(
-		`SELECT EXISTS (SELECT 1 FROM opens JOIN principals USING (principal_id)
+		`SELECT principal_id FROM opens JOIN principals USING (principal_id)
 		     WHERE (open_mandate_hash = ?1 OR token_sha256 = ?1) AND NOT `+openRevoked+` AND expires_at > ?2
-		       AND status = 'active')
-		   OR EXISTS (SELECT 1 FROM closeds c JOIN opens o USING (open_mandate_hash)
+		       AND status = 'active'
+		 UNION ALL SELECT c.principal_id FROM closeds c JOIN opens o USING (open_mandate_hash)
 		       JOIN principals p ON p.principal_id = c.principal_id
 		     WHERE c.token_sha256 = ?1 AND c.state = 'active'
 		       AND NOT `+closedRevoked+` AND c.expires_at > ?2
-		       AND p.status = 'active')`, hash, at.UnixMilli()).
-		Scan(&active)
-	return active, err
+		       AND p.status = 'active' LIMIT 1`, hash, at.UnixMilli()).
+		Scan(&principalID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return principalID, err
 }
 
 // Revoke implements [registry.Mandates].

@@ -55,5 +55,5 @@ func (db *DB) tell(changes []Change) {
 func (t *tx) note(c Change) { t.changes = append(t.changes, c) }
 
 // forget drops what a request has noted that is undone, and what it has remembered of the
-// audit log.
-func (t *tx) forget(noted int) { t.changes, t.tip = t.changes[:noted], nil }
+// audit logs.
+func (t *tx) forget(noted int) { t.changes, t.tip, t.logTip = t.changes[:noted], nil, nil }

@@ -196,7 +196,7 @@ func engines() map[string]func(t testing.TB) *sqlstore.DB {
 			return opened(t, db, err)
 		},
 		"postgres": func(t testing.TB) *sqlstore.DB {
-			url := pgtest.URL
+			url := pgtest.Store
 			if _, measured := t.(*testing.B); measured {
 				url = func(t testing.TB) string { return pgtest.Durable(t).URL(t) }
 			}

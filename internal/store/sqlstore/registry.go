@@ -30,15 +30,16 @@ const (
 )
 
 // AddCode implements [registry.Directory].
-func (r *Registry) AddCode(ctx context.Context, secret jcs.Hex256, at, expires time.Time) error {
+func (r *Registry) AddCode(ctx context.Context, c registry.Code) error {
 	return r.db.update(ctx, func(t *tx) error {
 		err := insertOr(registry.ErrExists, t,
-			"INSERT INTO enrolment_codes (secret_sha256, created_at, expires_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			secret, at.UnixMilli(), expires.UnixMilli())
+			`INSERT INTO enrolment_codes (secret_sha256, kind, principal_id, created_at, expires_at)
+			 VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			c.Secret, c.Kind, nullable(c.PrincipalID), c.At.UnixMilli(), c.Expires.UnixMilli())
 		if err != nil {
 			return err
 		}
-		return audit(t, at, registry.Actor{Role: api.RoleOperator}, "code", string(secret), "issued")
+		return audit(t, c.At, registry.Actor{Role: api.RoleOperator}, "code", string(c.Secret), "issued")
 	})
 }
 
@@ -79,12 +80,26 @@ func useCode(t *tx, e registry.Enrolment) (answer []byte, err error) {
 	if e.Code == "" {
 		return nil, nil
 	}
+	kind := registry.CodeParty
+	if e.Peer != nil {
+		kind = registry.CodeRegistry
+	}
 	n, err := t.changed(
 		`UPDATE enrolment_codes SET used_at = ?, request_sha256 = ?, answer = ?
-		 WHERE secret_sha256 = ? AND used_at IS NULL AND expires_at > ?`,
-		e.At.UnixMilli(), e.Request, e.Answer, e.Code, e.At.UnixMilli())
+		 WHERE secret_sha256 = ? AND used_at IS NULL AND expires_at > ?
+		   AND kind IN ('any', ?) AND (principal_id IS NULL OR principal_id = ?)`,
+		e.At.UnixMilli(), e.Request, e.Answer, e.Code, e.At.UnixMilli(), kind, e.Principal.ID)
 	if err != nil || n == 1 {
 		return nil, err
+	}
+	var good bool
+	err = t.row("SELECT EXISTS (SELECT 1 FROM enrolment_codes WHERE secret_sha256 = ? AND used_at IS NULL AND expires_at > ?)",
+		e.Code, e.At.UnixMilli()).Scan(&good)
+	switch {
+	case err != nil:
+		return nil, err
+	case good:
+		return nil, registry.ErrCodeTerms
 	}
 	err = t.row("SELECT answer FROM enrolment_codes WHERE secret_sha256 = ? AND request_sha256 = ?", e.Code, e.Request).
 		Scan(&answer)
@@ -100,7 +115,15 @@ func insertPrincipal(t *tx, e registry.Enrolment) error {
 	if p.Active {
 		status = "active"
 	}
-	err := insertOr(registry.ErrExists, t,
+	bound := "" // a key that comes with e would be another authority's
+	err := t.row("SELECT kid FROM registry_bindings WHERE principal_id = ?", p.ID).Scan(&bound)
+	switch {
+	case err == nil:
+		return registry.ErrExists
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	err = insertOr(registry.ErrExists, t,
 		`INSERT INTO principals (principal_id, name, status, clearance_id_hash, trust_basis, agc_level, created_at)
 		 VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		p.ID, p.Name, status, p.ClearanceIDHash, p.TrustBasis, p.AGCLevel, e.At.UnixMilli())
@@ -167,7 +190,8 @@ func (r *Registry) Actor(ctx context.Context, credential jcs.Hex256) (registry.A
 	err := r.db.view(ctx).row(
 		`SELECT c.role, c.principal_id, coalesce(c.agent_id, '')
 		 FROM credentials c JOIN principals p USING (principal_id)
-		 WHERE c.credential_sha256 = ? AND c.revoked_at IS NULL AND p.status = 'active'`, credential).
+		 WHERE c.credential_sha256 = ? AND c.revoked_at IS NULL AND p.status = 'active'
+		   AND NOT EXISTS (SELECT 1 FROM peer_registries r WHERE r.principal_id = c.principal_id AND r.unpinned_at IS NOT NULL)`, credential).
 		Scan(&a.Role, &a.PrincipalID, &a.AgentID)
 	if a.Role == api.RoleIssuer {
 		a.Issuer = credential

@@ -55,7 +55,7 @@ func sealOf(t *tx, crossingID string) (*centre.Seal, error) {
 }
 
 func attemptsWhere(t *tx, where string, args ...any) ([]*centre.Attempt, error) {
-	rows, err := t.rows("SELECT crossing_id, joint_seal, record, params FROM attempts WHERE "+where+" ORDER BY opened_at", args...)
+	rows, err := t.rows("SELECT crossing_id, joint_seal, record, params FROM attempts WHERE "+where, args...)
 	return collect(rows, err, func(scan func(...any) error) (*centre.Attempt, error) {
 		a := &centre.Attempt{}
 		return a, scan(&a.CrossingID, &a.JointSeal, &a.Record, &a.Params)
@@ -133,8 +133,8 @@ func putNonces(t *tx, crossingID string, nonces map[crossing.Nonce]jcs.Hex256) e
 }
 
 // OpenAttempts implements [centre.Seals].
-func (c *Centre) OpenAttempts(ctx context.Context) ([]*centre.Attempt, error) {
-	return attemptsWhere(c.db.view(ctx), "state = 'open'")
+func (c *Centre) OpenAttempts(ctx context.Context, after string, limit int) ([]*centre.Attempt, error) {
+	return attemptsWhere(c.db.view(ctx), "state = 'open' AND crossing_id > ? ORDER BY crossing_id LIMIT ?", after, limit)
 }
 
 // Nonces implements [centre.Seals].

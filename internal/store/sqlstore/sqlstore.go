@@ -1,10 +1,10 @@
 // Package sqlstore keeps Bindery's durable state in an SQL database.
 //
-// It implements the Store interfaces of the roles (registry, centre, authority) with
-// hand-written SQL in the part of the language that SQLite and PostgreSQL share (design
-// S1); packages sqlite and postgres open a database each and say what is theirs in a
-// [Backend]: how a write begins, how a placeholder is spelled, which failure is a lost
-// race. So each statement stands once, and both stores answer alike.
+// It implements the Store interfaces of the roles (registry, centre, authority, execution), and
+// the Ledger of package envelope, with hand-written SQL in the part of the language that SQLite
+// and PostgreSQL share (design S1); packages sqlite and postgres open a database each and say
+// what is theirs in a [Backend]: how a write begins, how a placeholder is spelled, which
+// failure is a lost race. So each statement stands once, and both stores answer alike.
 //
 // All writes of a process go through one writer with group commit (S2): it takes what is
 // queued, at most 64 requests and without waiting for more, gives each request that writes
@@ -74,7 +74,11 @@ type job struct {
 // on, also when it returns an error.
 func Open(ctx context.Context, b Backend) (*DB, error) {
 	db := &DB{backend: b, queue: make(chan job, queueLength), reads: b.querier(b.Read)}
-	if err := db.migrate(ctx); err != nil {
+	err := db.migrate(ctx)
+	if b.Migrating != nil {
+		err = errors.Join(err, b.Migrating.Close())
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.Read.Close(), b.Write.Close())
 	}
 	db.wg.Go(db.run)
@@ -303,6 +307,7 @@ type tx struct {
 
 	changes []Change      // noted by the requests that stand
 	tip     *auditlog.Tip // where the audit log ends, if a request of this batch has looked
+	logTip  *auditlog.Tip // where the gateway's does
 }
 
 // run runs one request, so that nothing of it is kept if it fails.

@@ -69,7 +69,7 @@ func registryLedger(t *testing.T, s registry.Store) {
 				_, _ = s.Enrol(ctx, registry.Enrolment{Code: hash("no code"), At: registryStart})
 				return
 			}
-			if err := s.AddCode(ctx, hash("ledger", i), registryStart, registryStart.Add(time.Hour)); err != nil {
+			if err := s.AddCode(ctx, codeOf(hash("ledger", i))); err != nil {
 				t.Errorf("code %d: %v", i, err)
 			}
 		})

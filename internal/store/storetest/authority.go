@@ -28,6 +28,8 @@ func Authority(t *testing.T, open func(t *testing.T) authority.Store) {
 	}{
 		{"codes", authorityCodes},
 		{"codes race", authorityCodeRace},
+		{"bindings", authorityBindings},
+		{"unpin", authorityUnpin},
 		{"registries", authorityRegistries},
 		{"publishers", authorityPublishers},
 		{"projections", authorityProjections},
@@ -72,7 +74,7 @@ func authorityCodes(t *testing.T, s authority.Store) {
 	want(t, "add again", s.AddCode(ctx, code), authority.ErrTaken)
 
 	use := authority.Redemption{
-		SecretHash: code.SecretHash, RequestHash: jcs.HexOf([]byte("request")), Key: authorityKey(t),
+		SecretHash: code.SecretHash, RequestHash: jcs.HexOf([]byte("request")), Key: authorityKey(t), PrincipalID: partyA, URL: "https://ra.example",
 		Answer: []byte("answer"), At: code.Expires.Add(-time.Millisecond),
 	}
 	redeem := func(what string, change func(*authority.Redemption), target error) {
@@ -112,7 +114,7 @@ func authorityCodeRace(t *testing.T, s authority.Store) {
 	for i := range 20 {
 		wg.Go(func() {
 			_, err := s.Redeem(ctx, authority.Redemption{
-				SecretHash: code.SecretHash, RequestHash: jcs.HexOf([]byte(strconv.Itoa(i))), Key: key, Answer: []byte("a"), At: authorityStart,
+				SecretHash: code.SecretHash, RequestHash: jcs.HexOf([]byte(strconv.Itoa(i))), Key: key, PrincipalID: partyA, Answer: []byte("a"), At: authorityStart,
 			})
 			if err == nil {
 				won.Add(1)

@@ -143,7 +143,7 @@ func registryHoldAgain(t *testing.T, s registry.Store) {
 	want(t, "revoke", err, nil)
 	confirm("confirm after revoke", "spent again", "spent")
 	// The other Closed of B was touched by nothing of this.
-	if active, err := s.Active(ctx, p.b2.TokenHash, registryStart); err != nil || !active {
+	if active, err := s.Active(ctx, p.b2.TokenHash, registryStart); err != nil || active == "" {
 		t.Errorf("second Closed: active %v, %v", active, err)
 	}
 }
@@ -168,7 +168,7 @@ func registryHoldRace(t *testing.T, s registry.Store) {
 				won.Add(1)
 			case errors.Is(err, registry.ErrConsumed):
 				lost.Add(1)
-				if active, err := s.Active(ctx, c.TokenHash, registryStart); err != nil || !active {
+				if active, err := s.Active(ctx, c.TokenHash, registryStart); err != nil || active == "" {
 					t.Errorf("a loser's Closed: active %v, %v", active, err)
 				}
 			default:
@@ -252,7 +252,7 @@ func registryActive(t *testing.T, s registry.Store) {
 	p := newPair(t, s, "p")
 	active := func(what string, hash jcs.Hex256, at time.Time, wanted bool) {
 		t.Helper()
-		if got, err := s.Active(ctx, hash, at); err != nil || got != wanted {
+		if got, err := s.Active(ctx, hash, at); err != nil || (got != "") != wanted {
 			t.Errorf("%s: active %v, %v", what, got, err)
 		}
 	}
@@ -260,6 +260,11 @@ func registryActive(t *testing.T, s registry.Store) {
 	active("open by hash", p.openA.OpenHash, registryStart, true)
 	active("open by token", p.openA.TokenHash, registryStart, true)
 	active("closed", p.a.TokenHash, registryStart, true)
+	for hash, whose := range map[jcs.Hex256]string{p.openA.TokenHash: partyA, p.b.TokenHash: partyB} {
+		if got, err := s.Active(ctx, hash, registryStart); err != nil || got != whose {
+			t.Errorf("a mandate of %s is %q's, %v", whose, got, err)
+		}
+	}
 	active("closed at exp", p.a.TokenHash, p.a.ExpiresAt, false)
 	active("open at exp", p.openA.OpenHash, p.openA.ExpiresAt, false)
 	_, err := s.Hold(ctx, holdOf(triple(p.a, p.b), partyB, "held"))

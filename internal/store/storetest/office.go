@@ -191,7 +191,7 @@ func registrySuspended(t *testing.T, s registry.Store) {
 	theirs.Effector = partyB
 	consume(t, s, theirs, registry.ErrSuspended)
 	for what, h := range map[string]jcs.Hex256{"open": p.openA.OpenHash, "closed": p.a.TokenHash} {
-		if active, err := s.Active(ctx, h, registryStart); err != nil || active {
+		if active, err := s.Active(ctx, h, registryStart); err != nil || active != "" {
 			t.Errorf("%s: active %v, %v", what, active, err)
 		}
 	}
@@ -311,14 +311,18 @@ func RegistryOperations(t *testing.T) []Operation {
 		PrincipalID: partyA, Credential: hash("issuer"), Subjects: []string{"urn:anax:agent:monitor"}, By: operator, At: registryStart,
 	}
 	releases := releaseOperations(openA, openB)
+	peer := counterpart(t, partyB+"-peer", agentB+"-peer")
 	keyring := keyringOperations(t, a, operator)
 	return []Operation{
 		{"AddCode", "code", func(s registry.Store) error {
-			return s.AddCode(ctx, a.Code, registryStart, registryStart.Add(time.Hour))
+			return s.AddCode(ctx, codeOf(a.Code))
 		}, string(a.Code), api.RoleOperator},
 		{"Enrol", "by code", enrol(a), partyA, api.RolePrincipal},
 		{"Enrol", "self", enrol(b), partyB, api.RolePrincipal},
-		{"Enrol", "counterpart", enrol(counterpart(t, partyB+"-peer", agentB+"-peer")), partyB + "-peer", api.RoleOperator},
+		{"Enrol", "counterpart", enrol(peer), partyB + "-peer", api.RoleOperator},
+		{"Unpin", "counterpart", func(s registry.Store) error {
+			return s.Unpin(ctx, registry.Unpinning{Key: peer.Peer.Key.ID, By: operator, At: registryStart})
+		}, peer.Peer.Key.ID, api.RoleOperator},
 		{"Add", "human", func(s registry.Store) error { return s.Add(ctx, human) }, partyA, api.RolePrincipal},
 		{"AddIssuer", "issuer", func(s registry.Store) error { return s.AddIssuer(ctx, issuer) }, string(issuer.Credential), api.RoleOperator},
 		{"Add", "request", func(s registry.Store) error { return s.Add(ctx, keyring.asked) }, partyA, api.RolePrincipal},
@@ -410,7 +414,7 @@ func registryAudit(t *testing.T, s registry.Store) {
 	}
 	reads := []string{"HumanRequests", "Domains", "Active", "Actor", "AuditRows", "FindClosed", "FindOpen", "MayIssue", "Principal", "Spent"}
 	reads = append(reads, "Peer")
-	reads = append(reads, "StatusEntries", "Peer", "AllPeers", "Owner")
+	reads = append(reads, "StatusEntries", "Peer", "AllPeers", "Pins", "Owner")
 	reads = append(reads, "Due", "Find", "Kept")
 	reads = append(reads, "AuditTip", "AuditLog", "AuditHeads", "LastAuditHead", "AddAuditHead") // the last is the log's own
 	for m := range reflect.TypeFor[registry.Store]().Methods() {

@@ -24,6 +24,7 @@ func Registry(t *testing.T, newStore func(t *testing.T) registry.Store) {
 		test func(*testing.T, registry.Store)
 	}{
 		{"codes", registryCodes},
+		{"code terms", registryCodeTerms},
 		{"code race", registryCodeRace},
 		{"conflicts", registryConflicts},
 		{"actors", registryActors},
@@ -71,6 +72,7 @@ func Registry(t *testing.T, newStore func(t *testing.T) registry.Store) {
 		{"status lists", registryStatusLists},
 		{"all peers", registryAllPeers},
 		{"peers", registryPeers},
+		{"unpin", registryUnpin},
 		{"audit chain", registryLedger},
 		{"audit heads", registryHeads},
 		{"burned hold", registryBurnedHold},
@@ -119,6 +121,13 @@ func enrolment(t *testing.T, principal, agent string, roles ...string) registry.
 	return e
 }
 
+// codeOf is a code for anybody, good for an hour.
+func codeOf(secret jcs.Hex256) registry.Code {
+	return registry.Code{
+		Secret: secret, CodeTerms: registry.CodeTerms{Kind: registry.CodeAny}, At: registryStart, Expires: registryStart.Add(time.Hour),
+	}
+}
+
 func enrolled(t *testing.T, s registry.Store) {
 	t.Helper()
 	for _, e := range []registry.Enrolment{enrolment(t, partyA, agentA), enrolment(t, partyB, agentB)} {
@@ -131,8 +140,8 @@ func enrolled(t *testing.T, s registry.Store) {
 func registryCodes(t *testing.T, s registry.Store) {
 	ctx := t.Context()
 	code, expires := hash("code"), registryStart.Add(time.Hour)
-	want(t, "add", s.AddCode(ctx, code, registryStart, expires), nil)
-	want(t, "add again", s.AddCode(ctx, code, registryStart, expires), registry.ErrExists)
+	want(t, "add", s.AddCode(ctx, codeOf(code)), nil)
+	want(t, "add again", s.AddCode(ctx, codeOf(code)), registry.ErrExists)
 
 	base := enrolment(t, partyA, agentA)
 	base.Code, base.Request, base.Answer = code, hash("request"), []byte("first")
@@ -154,7 +163,7 @@ func registryCodes(t *testing.T, s registry.Store) {
 	try("other request", func(e *registry.Enrolment) { e.Request = hash("other") }, registry.ErrCode, "")
 
 	// A refused enrolment leaves its code as it was.
-	want(t, "add second", s.AddCode(ctx, hash("second"), registryStart, expires), nil)
+	want(t, "add second", s.AddCode(ctx, codeOf(hash("second"))), nil)
 	try("taken", func(e *registry.Enrolment) { e.Code, e.Request = hash("second"), hash("taken") }, registry.ErrExists, "")
 	other := enrolment(t, partyB, agentB)
 	other.Code, other.Request, other.Answer = hash("second"), hash("b"), []byte("b")
@@ -164,7 +173,7 @@ func registryCodes(t *testing.T, s registry.Store) {
 }
 
 func registryCodeRace(t *testing.T, s registry.Store) {
-	want(t, "add", s.AddCode(t.Context(), hash("code"), registryStart, registryStart.Add(time.Hour)), nil)
+	want(t, "add", s.AddCode(t.Context(), codeOf(hash("code"))), nil)
 	var wg sync.WaitGroup
 	var won atomic.Int32
 	for i := range 20 {

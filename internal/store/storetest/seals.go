@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,9 +101,17 @@ func centreAttempts(t *testing.T, p *party) {
 		}
 	}
 	other := p.open(p.cleared(nil))
-	list, err := p.OpenAttempts(ctx)
-	if diff := cmp.Diff([]*centre.Attempt{wanted, other}, list); err != nil || diff != "" {
+	list, err := p.OpenAttempts(ctx, "", 9)
+	both := []*centre.Attempt{wanted, other}
+	slices.SortFunc(both, func(a, b *centre.Attempt) int { return strings.Compare(a.CrossingID, b.CrossingID) })
+	if diff := cmp.Diff(both, list); err != nil || diff != "" {
 		t.Errorf("open attempts (-want +got) %v\n%s", err, diff)
+	}
+	for after, rest := range map[string][]*centre.Attempt{"": both[:1], both[0].CrossingID: both[1:], both[1].CrossingID: nil} {
+		list, err := p.OpenAttempts(ctx, after, 1)
+		if diff := cmp.Diff(rest, list); err != nil || diff != "" {
+			t.Errorf("a page of open attempts (-want +got) %v\n%s", err, diff)
+		}
 	}
 
 	refusal := crossing.RefuseAt(crossing.MandateRevoked, "§5.4")
@@ -116,7 +126,7 @@ func centreAttempts(t *testing.T, p *party) {
 		t.Errorf("another record's outcome: %+v, %v", out, err)
 	}
 	p.open(b)
-	if list, err := p.OpenAttempts(ctx); err != nil || len(list) != 2 {
+	if list, err := p.OpenAttempts(ctx, "", 9); err != nil || len(list) != 2 {
 		t.Errorf("%d open attempts, %v", len(list), err)
 	}
 }
@@ -265,7 +275,7 @@ func centreCommit(t *testing.T, p *party) {
 	if got, err := p.Next(ctx, p.deal.Responder.AgentID, chain.ID(p.deal.Initiator.AgentID, p.deal.Responder.AgentID)); err != nil || got != position {
 		t.Errorf("the next position is %+v, want %+v, %v", got, position, err)
 	}
-	if open, err := p.OpenAttempts(ctx); err != nil || len(open) != 0 {
+	if open, err := p.OpenAttempts(ctx, "", 9); err != nil || len(open) != 0 {
 		t.Errorf("%d attempts are still open, %v", len(open), err)
 	}
 }

@@ -288,7 +288,7 @@ func registryServiceHeld(t *testing.T, s registry.Store) {
 		consume(t, s, c, registry.ErrServiceHeld)
 	}
 	for what, h := range map[string]jcs.Hex256{"initiator": p.a.TokenHash, "responder": p.b.TokenHash} {
-		if active, err := s.Active(ctx, h, registryStart); err != nil || !active {
+		if active, err := s.Active(ctx, h, registryStart); err != nil || active == "" {
 			t.Errorf("a refusal consumed the %s's Closed (%v)", what, err)
 		}
 	}

@@ -1,0 +1,4 @@
+package main
+
+// Main lets the test's own program be the server.
+var Main = main

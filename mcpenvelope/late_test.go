@@ -1,0 +1,153 @@
+package mcpenvelope_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/envelope"
+	"github.com/bindery/bindery/mcpenvelope"
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestDecidedThenClosed: who decides on the page, and then closes the question in the client, has
+// decided: the call says no other thing.
+//
+// covers ENV-079
+func TestDecidedThenClosed(t *testing.T) {
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+		c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+		decide := at(t, s, func(r reader) {
+			v := r.form("option")
+			v.Set("option_idx", "1")
+			if status, _ := r.post(v, nil); status != http.StatusOK {
+				t.Errorf("the page answers %d", status)
+			}
+		})
+		u.answers = append(u.answers, func(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			_, err := decide(p)
+			return &mcp.ElicitResult{Action: "cancel"}, err
+		})
+		r := call(t, c, inMemory(t, w, c, u.client(false, true), version), "propose", nil)
+		if words(r.Result) != "done: option 1\n" {
+			t.Errorf("%s: answered with %s", version, r.Raw)
+		}
+	}
+}
+
+// slow is a ledger that takes when it is told to.
+type slow struct {
+	envelope.Ledger
+	begun, end chan struct{}
+}
+
+func (l slow) Take(ctx context.Context, t envelope.Taking) (envelope.Emission, error) {
+	close(l.begun)
+	<-l.end
+	return l.Ledger.Take(ctx, t)
+}
+
+// TestClosedWhileTaken: what is taken on a page while its question is closed in the client is not
+// lost: the next call that asks gets it.
+//
+// covers ENV-079
+func TestClosedWhileTaken(t *testing.T) {
+	l := slow{envelope.NewMemory(), make(chan struct{}), make(chan struct{})}
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"}, func(c *mcpenvelope.Config) { c.Ledger = l })
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	status := make(chan int, 1)
+	u.answers = append(u.answers, func(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		_, err := at(t, s, func(r reader) {
+			v := r.form("option")
+			v.Set("option_idx", "0")
+			go func() {
+				code, _ := r.post(v, nil)
+				status <- code
+			}()
+			<-l.begun
+		})(p)
+		return &mcp.ElicitResult{Action: "cancel"}, err
+	})
+	cs := inMemory(t, w, c, u.client(false, true), "2025-11-25")
+	e := call(t, c, cs, "propose", nil).Envelope
+	close(l.end)
+	if code := <-status; code != http.StatusOK {
+		t.Fatalf("the page answers %d", code)
+	}
+	r := call(t, c, cs, "propose", map[string]any{"binding_await": e.Digest().String()})
+	if diff := cmp.Diff([]string{"option 0"}, w.done()); diff != "" {
+		t.Errorf("answered with %s: %s", r.Raw, diff)
+	}
+}
+
+// TestLongAnswer: an answer of the greatest length has room in the form, in every script.
+//
+// covers ENV-042
+func TestLongAnswer(t *testing.T) {
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	u.answers = append(u.answers, at(t, s, func(r reader) {
+		v := r.form("answer")
+		v.Set("answer", strings.Repeat("答", envelope.MaxAnswer))
+		if status, _ := r.post(v, nil); status != http.StatusOK {
+			t.Errorf("the page answers %d", status)
+		}
+	}))
+	call(t, c, inMemory(t, w, c, u.client(false, true), "2025-11-25"), "propose", nil)
+	if len(w.done()) != 1 {
+		t.Errorf("done: %d", len(w.done()))
+	}
+}
+
+// TestClaimTooLate: what was decided on a page is kept for a day, and an answer's text no longer than
+// that. A page whose time is over is not said to be open.
+//
+// covers ENV-113
+func TestClaimTooLate(t *testing.T) {
+	for _, decided := range []bool{false, true} {
+		now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+		w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages", Wait: 20 * time.Millisecond}, func(c *mcpenvelope.Config) { c.Now = func() time.Time { return now } })
+		c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+		var page reader
+		u.answers = append(u.answers, at(t, s, func(r reader) { page = r }))
+		cs := inMemory(t, w, c, u.client(false, true), "2025-11-25")
+		e := call(t, c, cs, "propose", nil).Envelope
+		if decided {
+			v := page.form("answer")
+			v.Set("answer", "later")
+			page.post(v, nil)
+		}
+		now = now.Add(25 * time.Hour)
+		r := call(t, c, cs, "propose", map[string]any{"binding_await": e.Digest().String()})
+		if r.Result.Meta[mcpenvelope.MetaRefusal] != envelope.Unknown || len(w.done()) != 0 {
+			t.Errorf("decided %v: answered with %s", decided, r.Raw)
+		}
+	}
+}
+
+// TestFormMark: no label looks as if it were the one that is recommended.
+//
+// covers ENV-092
+func TestFormMark(t *testing.T) {
+	const mark = "[recommended by the agent] "
+	for _, version := range []string{"2025-06-18", "2025-11-25"} {
+		w, _, _ := bridged(t, mcpenvelope.BridgeConfig{})
+		w.attach = func(int) *mcp.CallToolResult {
+			r := said("x")
+			e := emission(t, "1")
+			e.Envelope = parse(t, strings.Replace(text("1", mark+"Publish all"), mark+"Publish all", "Publish all", 0))
+			mcpenvelope.Attach(r, e)
+			return r
+		}
+		c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{answers: []func(*mcp.ElicitParams) (*mcp.ElicitResult, error){action("cancel")}}
+		call(t, c, inMemory(t, w, c, u.client(true, false), version), "propose", nil)
+		if len(u.asked) != 1 {
+			t.Fatalf("asked %d times", len(u.asked))
+		}
+		t.Logf("%s", u.asked[0].RequestedSchema)
+	}
+}
