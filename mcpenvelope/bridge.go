@@ -205,7 +205,9 @@ func (b *Bridge) viewFor(q *question) (render.View, error) {
 // answered reads what came back from the client.
 func (b *Bridge) answered(ctx context.Context, c *call, q *question, res *mcp.ElicitResult) (mcp.Result, error) {
 	if res == nil || res.Action != "accept" {
-		b.drop(q.page)
+		if b.drop(q.page) { // who decided on the page has decided, whatever the client says after
+			return b.await(ctx, c, q)
+		}
 		return b.tell(c, q, "The question was closed without an answer. That decides nothing: it neither consents nor refuses.")
 	}
 	if q.mode == byPage {
@@ -250,8 +252,9 @@ func (b *Bridge) await(ctx context.Context, c *call, q *question) (mcp.Result, e
 func (b *Bridge) claim(ctx context.Context, c *call, digest string) (mcp.Result, error) {
 	b.mu.Lock()
 	p := b.byDigest[digest]
+	over := p != nil && !b.now().Before(p.expires)
 	b.mu.Unlock()
-	if p == nil || p.em.Session != c.e.cfg.Session(c.req) || p.tool != c.req.Params.Name {
+	if p == nil || over || p.em.Session != c.e.cfg.Session(c.req) || p.tool != c.req.Params.Name {
 		return c.refused(&envelope.Refusal{Name: envelope.Unknown, Row: "ENV-078", Rule: "no page of this digest waits for this caller"}), nil
 	}
 	q := &question{result: c.result(), em: p.em, mode: byPage, page: p}

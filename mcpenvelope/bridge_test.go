@@ -159,7 +159,7 @@ func TestFormShows(t *testing.T) {
 					t.Errorf("%s: the message lacks %q:\n%s", version, want, p.Message)
 				}
 			}
-			for _, want := range []string{values, "[recommended by the agent] Publish the daily view", "It is the right one for reason 1"} {
+			for _, want := range []string{values, "[recommended by the agent] A) Publish the daily view", "It is the right one for reason 1"} {
 				if !strings.Contains(string(schema), want) {
 					t.Errorf("%s: the form lacks %q: %s", version, want, schema)
 				}

@@ -52,8 +52,8 @@ func formSchema(v render.View, version string) raw {
 			continue
 		}
 		title := w.Key + ") " + string(w.Title) + " — " + string(w.Detail)
-		if w.Recommended {
-			title = w.Key + ") [recommended by the agent] " + string(w.Title) + " — " + string(w.Detail)
+		if w.Recommended { // said before the letter, where no label stands
+			title = "[recommended by the agent] " + w.Key + ") " + string(w.Title) + " — " + string(w.Detail)
 		}
 		values, titles = append(values, jcs.String(w.Key)), append(titles, jcs.String(title))
 		items = append(items, jcs.Object(jcs.Member{Name: "const", Value: jcs.String(w.Key)}, jcs.Member{Name: "title", Value: jcs.String(title)}))

@@ -2,6 +2,7 @@ package mcpenvelope_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -129,7 +130,8 @@ func TestClaimTooLate(t *testing.T) {
 	}
 }
 
-// TestFormMark: no label looks as if it were the one that is recommended.
+// TestFormMark: no label looks as if it were the one that is recommended, which is said before the
+// letter.
 //
 // covers ENV-092
 func TestFormMark(t *testing.T) {
@@ -138,16 +140,14 @@ func TestFormMark(t *testing.T) {
 		w, _, _ := bridged(t, mcpenvelope.BridgeConfig{})
 		w.attach = func(int) *mcp.CallToolResult {
 			r := said("x")
-			e := emission(t, "1")
-			e.Envelope = parse(t, strings.Replace(text("1", mark+"Publish all"), mark+"Publish all", "Publish all", 0))
-			mcpenvelope.Attach(r, e)
+			mcpenvelope.Attach(r, emission(t, "1", "Publish one", mark+"Publish all"))
 			return r
 		}
 		c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{answers: []func(*mcp.ElicitParams) (*mcp.ElicitResult, error){action("cancel")}}
 		call(t, c, inMemory(t, w, c, u.client(true, false), version), "propose", nil)
-		if len(u.asked) != 1 {
-			t.Fatalf("asked %d times", len(u.asked))
+		schema, err := json.Marshal(u.asked[0].RequestedSchema)
+		if err != nil || !strings.Contains(string(schema), `"`+mark+"A) Publish one") || strings.Contains(string(schema), `"`+mark+"B)") || !strings.Contains(string(schema), `"B) `) {
+			t.Errorf("%v: %s", err, schema)
 		}
-		t.Logf("%s", u.asked[0].RequestedSchema)
 	}
 }

@@ -17,7 +17,7 @@ const (
 	pathDecide = "/decide/"
 	pathStyle  = "/decide.css"
 	fieldToken = "token"
-	maxForm    = 128 << 10 // an answer, percent-encoded
+	maxForm    = 160 << 10 // an answer of the greatest length in characters of three bytes, percent-encoded
 )
 
 // A page is one envelope on a page of its own, under a path that nobody can guess.
@@ -67,14 +67,20 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(bits)
 }
 
-// drop closes a page that nobody will answer. The envelope stays outstanding.
-func (b *Bridge) drop(p *page) {
+// drop closes a page that nobody will answer; the envelope stays outstanding. It reports whether the
+// page is decided: such a one stays for whoever asks what was decided.
+func (b *Bridge) drop(p *page) (decided bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p != nil && !p.decided {
-		delete(b.byPath, p.path)
-		delete(b.byDigest, p.em.Envelope.Digest().String())
+	switch {
+	case p == nil:
+		return false
+	case p.decided:
+		return true
 	}
+	delete(b.byPath, p.path)
+	delete(b.byDigest, p.em.Envelope.Digest().String())
+	return false
 }
 
 // pageAt returns the page under a path, nil if there is none or its time is over.
@@ -100,12 +106,14 @@ func (b *Bridge) collect(p *page) (envelope.Decision, bool) {
 	return d, true
 }
 
-// decide records what was decided, for the call that waits or the next that asks.
+// decide records what was decided, for the call that waits or the next that asks: also if the page was
+// dropped while the ledger took it.
 func (b *Bridge) decide(p *page, d envelope.Decision) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p.decided, p.decision = true, d
 	p.expires = b.now().Add(keepDecided)
+	b.byPath[p.path], b.byDigest[p.em.Envelope.Digest().String()] = p, p
 	close(p.done)
 }
 

@@ -11,8 +11,8 @@ import (
 // all. With fresh, none may have been there.
 func write(path string, text []byte, fresh bool) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return errors.New("a folder cannot be made")
+	if err := makeDir(dir); err != nil {
+		return err
 	}
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
@@ -35,6 +35,23 @@ func write(path string, text []byte, fresh bool) error {
 		return errors.New("a file cannot be put in its place")
 	}
 	return syncDir(dir)
+}
+
+// makeDir makes a folder and those above it, each of them on disk: a file is no safer than its folder.
+func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return errors.New("a folder cannot be made")
+	}
+	return syncDir(parent)
 }
 
 func syncDir(dir string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -37,7 +38,8 @@ func openLedger(path string) (*fileLedger, error) {
 		return nil, errors.New("the ledger cannot be opened")
 	}
 	l := &fileLedger{Memory: envelope.NewMemory(), file: f}
-	if err := l.replay(); err != nil {
+	// A new file is on disk once its folder is.
+	if err := errors.Join(l.replay(), syncDir(filepath.Dir(path))); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

@@ -81,10 +81,11 @@ func newServer(o *office, b *mcpenvelope.Bridge, s settings, log *slog.Logger) (
 }
 
 // tool makes a handler of what reads arguments and what answers them: all of them are read, and none
-// is left over, before anything is done. A decision comes first.
+// is left over, before anything is done. A decision comes first, with whichever tool: it is taken, and
+// there is no second call with it.
 func (o *office) tool(read func(*jcs.Reader) func(context.Context) saying) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if d, ok := mcpenvelope.DecisionOf(ctx); ok && req.Params.Name == toolPropose {
+		if d, ok := mcpenvelope.DecisionOf(ctx); ok {
 			return result(o.decide(d)), nil
 		}
 		text := req.Params.Arguments
