@@ -44,9 +44,10 @@ func (a *app) gateway() *cobra.Command {
 			"that directory, by the name that --agent gives; once agents have been registered, the one\n" +
 			"whose key " + agentKeyEnv + " holds. Over HTTP an execution_id is taken from an agent\n" +
 			"that has authenticated itself: see bindery gateway agent.\n\n" +
-			"A directory that is not there is made, for a gateway alone. Several replicas are copies of\n" +
-			"one directory over one PostgreSQL database (--store), each with an --addr of its own: they\n" +
-			"share the key that signs the log and the key that keeps sessions apart.",
+			"A directory that is not there is made, for a gateway alone, if the upstream's command is\n" +
+			"there or its URL can be reached. Several replicas are copies of one directory over one\n" +
+			"PostgreSQL database (--store), each with an --addr of its own: they share the key that\n" +
+			"signs the log and the key that keeps sessions apart.",
 		Example: "  bindery gateway -- npx -y @modelcontextprotocol/server-filesystem .\n" +
 			"  bindery gateway --upstream https://tools.example/mcp --header-env Authorization=TOOLS_TOKEN\n" +
 			"  bindery gateway --addr 127.0.0.1:7412 -- my-mcp-server --flag",
@@ -64,6 +65,12 @@ func (a *app) gateway() *cobra.Command {
 	flags.StringVar(&f.require, "require-execution-id", "", "none, destructive or all: which tools are refused without an execution_id")
 	flags.StringVar(&f.store, "store", "", storeUsage)
 	cmd.AddCommand(a.gatewayAgent(), a.gatewayInstall(), a.gatewayExplain())
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 { // it is a flag of what was meant
+			return noSuchGateway(c, words)
+		}
+		return c.Root().FlagErrorFunc()(c, err)
+	})
 	return cmd
 }
 
@@ -72,7 +79,7 @@ func (a *app) runGateway(c *cobra.Command, f gatewayFlags, args []string) error 
 	dash := c.ArgsLenAtDash()
 	switch {
 	case dash < 0 && len(args) > 0 || dash > 0:
-		return a.noSuchGateway(c, args)
+		return noSuchGateway(c, args)
 	case len(args) > 0 && f.upstream != "":
 		return usage("--upstream and a command are two upstreams", "give one of them; several stand in config.json")
 	case dash == 0 && len(args) == 0:
@@ -102,8 +109,8 @@ func (a *app) runGateway(c *cobra.Command, f gatewayFlags, args []string) error 
 		u.HeadersEnv = headers
 		given = &u
 	}
-	if given == nil && !a.initialised() { // which a directory that is made now has none of
-		return noUpstream()
+	if err := a.canServe(c.Context(), given); err != nil {
+		return err
 	}
 	h, err := a.gatewayHome(c.Context(), f.store)
 	if err != nil {
@@ -129,6 +136,24 @@ func (a *app) runGateway(c *cobra.Command, f gatewayFlags, args []string) error 
 	return errors.Join(err, db.Close())
 }
 
+// canServe refuses an upstream that cannot be started, and, before a directory is made for it, one
+// that cannot be reached.
+func (a *app) canServe(ctx context.Context, given *gatewayUpstream) error {
+	switch {
+	case given == nil && !a.initialised(): // a directory that is made now has no upstream
+		return noUpstream()
+	case given == nil:
+		return nil
+	}
+	if err := given.startable(); err != nil || a.initialised() {
+		return err
+	}
+	if _, _, err := (&home{}).header(*given); err != nil { // it has those of the environment alone
+		return err
+	}
+	return given.reachable(ctx)
+}
+
 func badAgentName() error {
 	return usage("the name of an agent is 1 to 64 letters, digits, dots, hyphens and underscores", "try --agent NAME")
 }
@@ -144,12 +169,16 @@ func (a *app) initialised() bool {
 }
 
 // noSuchGateway is an argument that is neither a command of ours nor behind --.
-func (a *app) noSuchGateway(c *cobra.Command, args []string) error {
+func noSuchGateway(c *cobra.Command, args []string) error {
+	try := "see: " + c.CommandPath() + " --help"
+	if c.Name() == "gateway" {
+		try = "put the server's command behind --, as in: bindery gateway -- " + args[0]
+	}
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return usagef("did you mean: bindery gateway "+near[0], "%q is no command of bindery gateway", args[0])
+		try = "did you mean: " + c.CommandPath() + " " + near[0]
 	}
-	return usagef("put the server's command behind --, as in: bindery gateway -- "+args[0], "%q is no command of bindery gateway", args[0])
+	return usagef(try, "%q is no command of %s", args[0], c.CommandPath())
 }
 
 func requireWord(word string) (string, error) {

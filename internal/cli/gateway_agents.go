@@ -31,21 +31,23 @@ func (a *app) gatewayAgent() *cobra.Command {
 }
 
 func (a *app) gatewayAgentAdd() *cobra.Command {
-	return &cobra.Command{
+	var store string
+	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Make a key for an agent and print it, once",
 		Long: "Make a key for an agent and print it, once: the directory keeps its SHA-256 alone. An\n" +
 			"agent may have several, so that one can follow the other: add the new one, give it to\n" +
 			"the agent, and remove the old one with --key. A directory that is not there is made, for\n" +
 			"a gateway alone.",
-		Example: "  bindery gateway agent add buyer",
-		Args:    cobra.ExactArgs(1),
+		Example: "  bindery gateway agent add buyer\n" +
+			"  bindery gateway agent add buyer --store postgres://bindery@db.example/bindery",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := args[0]
 			if !agentauth.ValidName(name) {
 				return usagef("take 1 to 64 letters, digits, dots, hyphens and underscores", "%q is no name of an agent", name)
 			}
-			if _, err := a.gatewayHome(c.Context(), ""); err != nil {
+			if _, err := a.gatewayHome(c.Context(), store); err != nil {
 				return err
 			}
 			secret, key := agentauth.NewKey(name)
@@ -74,6 +76,8 @@ func (a *app) gatewayAgentAdd() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&store, "store", "", storeUsage)
+	return cmd
 }
 
 func (a *app) gatewayAgentList() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,11 +102,14 @@ func parseGateway(raw []byte) (*gatewayConfig, error) {
 		return nil, err
 	}
 	g := &gatewayConfig{}
+	if v.Type() != jcs.ObjectType {
+		return nil, &jcs.MemberError{Pointer: "/" + gatewayMember, Rule: mustBeObject}
+	}
 	r := jcs.NewReader(v)
 	g.Addr = optText(r, "addr")
 	g.Hosts, g.Origins = texts(r, "hosts"), texts(r, "origins")
 	if t := optObject(r, "tls"); t != nil {
-		g.TLS = gatewayTLS{t.Text("cert_file"), t.Text("key_file")}
+		g.TLS = gatewayTLS{text(t, "cert_file"), text(t, "key_file")}
 	}
 	g.Require = oneOf(r, "require_execution_id", "none", "destructive", "all")
 	if g.Algorithm = optText(r, "algorithm"); g.Algorithm != "" {
@@ -116,10 +120,7 @@ func parseGateway(raw []byte) (*gatewayConfig, error) {
 	g.OTLP = optText(r, "otlp_endpoint")
 	g.limits(r)
 	g.agents(r)
-	upstreams := r.OptValue("upstreams")
-	if upstreams.Type() != jcs.Absent && upstreams.Type() != jcs.ArrayType {
-		r.Fail("upstreams", "type")
-	}
+	upstreams := of(r, "upstreams", jcs.ArrayType, "must be a list of objects")
 	if err := r.Close(); err != nil {
 		return nil, below("/"+gatewayMember, err)
 	}
@@ -147,27 +148,48 @@ func below(at string, err error) error {
 	return err
 }
 
+// What a member of another type is told.
+const (
+	mustBeText   = "must be a text"
+	mustBeTexts  = "must be a list of texts"
+	mustBeNumber = "must be a whole number"
+	mustBeObject = "must be an object"
+)
+
+// of is a member that must be of the type t if it is there.
+func of(r *jcs.Reader, name string, t jcs.Type, must string) jcs.Value {
+	v := r.OptValue(name)
+	if v.Type() != jcs.Absent && v.Type() != t {
+		r.Fail(name, must)
+	}
+	return v
+}
+
+// text is one that must be there.
+func text(r *jcs.Reader, name string) string {
+	of(r, name, jcs.StringType, mustBeText)
+	return r.Text(name)
+}
+
 func optText(r *jcs.Reader, name string) string {
+	of(r, name, jcs.StringType, mustBeText)
 	s, _ := r.OptText(name)
 	return s
 }
 
 // optObject is nil if the member is absent.
 func optObject(r *jcs.Reader, name string) *jcs.Reader {
-	if r.OptValue(name).Type() == jcs.Absent {
+	if of(r, name, jcs.ObjectType, mustBeObject).Type() == jcs.Absent {
 		return nil
 	}
 	return r.Object(name)
 }
 
 func texts(r *jcs.Reader, name string) (list []string) {
-	if r.OptValue(name).Type() == jcs.Absent {
-		return nil
-	}
-	for _, item := range r.Items(name) {
+	for item := range of(r, name, jcs.ArrayType, mustBeTexts).Items() {
 		s, ok := item.Text()
 		if !ok || s == "" {
-			r.Fail(name, "is a list of texts")
+			r.Fail(name, mustBeTexts)
 			return nil
 		}
 		list = append(list, s)
@@ -176,6 +198,7 @@ func texts(r *jcs.Reader, name string) (list []string) {
 }
 
 func oneOf(r *jcs.Reader, name string, words ...string) string {
+	of(r, name, jcs.StringType, mustBeText)
 	s, ok := r.OptText(name)
 	if ok && !slices.Contains(words, s) {
 		r.Fail(name, "is none of "+strings.Join(words, ", ")) // words are constants
@@ -185,7 +208,11 @@ func oneOf(r *jcs.Reader, name string, words ...string) string {
 
 // number is a member from 1 to most; 0 is absent.
 func number(r *jcs.Reader, name string, most int64) int {
-	n, ok := r.OptInt(name)
+	v := r.OptValue(name)
+	n, ok := v.Int()
+	if v.Type() != jcs.Absent && !ok {
+		r.Fail(name, mustBeNumber)
+	}
 	if ok && (n < 1 || n > most) {
 		r.Fail(name, fmt.Sprintf("is not from 1 to %d", most))
 	}
@@ -214,9 +241,9 @@ func (g *gatewayConfig) agents(r *jcs.Reader) {
 	if a == nil {
 		return
 	}
-	if keys := a.OptValue("keys"); keys.Type() != jcs.Absent {
+	if keys := of(a, "keys", jcs.ArrayType, "must be a list of objects"); keys.Type() != jcs.Absent {
 		g.Agents.Keys = []agentauth.Key{} // not nil: whoever takes the last one out has not opened the door
-		for _, item := range a.Items("keys") {
+		for item := range keys.Items() {
 			k := jcs.NewReader(item)
 			key := agentauth.Key{Agent: k.Text("agent"), Sum: jcs.Hex256(k.Text("sha256"))}
 			if k.Close() != nil || !agentauth.ValidName(key.Agent) {
@@ -231,7 +258,7 @@ func (g *gatewayConfig) agents(r *jcs.Reader) {
 	}
 	if j := optObject(a, "jwt"); j != nil {
 		g.Agents.JWT = &gatewayJWT{
-			Issuer: j.Text("issuer"), Audience: j.Text("audience"), JWKSURL: optText(j, "jwks_url"), JWKSFile: optText(j, "jwks_file"),
+			Issuer: text(j, "issuer"), Audience: text(j, "audience"), JWKSURL: optText(j, "jwks_url"), JWKSFile: optText(j, "jwks_file"),
 			AgentClaim: oneOf(j, "agent_claim", agentauth.ClaimClientID, agentauth.ClaimAZP, agentauth.ClaimSub),
 		}
 		if (g.Agents.JWT.JWKSURL == "") == (g.Agents.JWT.JWKSFile == "") {
@@ -239,7 +266,7 @@ func (g *gatewayConfig) agents(r *jcs.Reader) {
 		}
 	}
 	if m := optObject(a, "mtls"); m != nil {
-		g.Agents.MTLS = &gatewayMTLS{m.Text("ca_file"), optText(m, "trust_domain")}
+		g.Agents.MTLS = &gatewayMTLS{text(m, "ca_file"), optText(m, "trust_domain")}
 		if g.TLS == (gatewayTLS{}) {
 			a.Fail("mtls", "needs the member tls beside agents")
 		}
@@ -252,9 +279,12 @@ func (g *gatewayConfig) agents(r *jcs.Reader) {
 var upstreamForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func parseUpstream(v jcs.Value) (u gatewayUpstream, err error) {
+	if v.Type() != jcs.ObjectType {
+		return u, &jcs.MemberError{Rule: mustBeObject}
+	}
 	r := jcs.NewReader(v)
 	u = gatewayUpstream{
-		Name: r.Text("name"), URL: optText(r, "url"), Command: texts(r, "command"), Headers: texts(r, "headers"),
+		Name: text(r, "name"), URL: optText(r, "url"), Command: texts(r, "command"), Headers: texts(r, "headers"),
 		Timeout: seconds(r, "timeout_s", 24*3600), Tools: map[string]jcs.Value{}, declared: map[string]toolaction.Declaration{},
 	}
 	if !upstreamForm.MatchString(u.Name) {
@@ -270,20 +300,15 @@ func parseUpstream(v jcs.Value) (u gatewayUpstream, err error) {
 	case len(u.Command) > 0 && (len(u.Headers) > 0 || r.OptValue("headers_env").Type() != jcs.Absent):
 		r.Fail("command", "takes no headers; set its environment")
 	}
-	if r.OptValue("headers_env").Type() != jcs.Absent {
+	if env := optObject(r, "headers_env"); env != nil {
 		u.HeadersEnv = map[string]string{}
-		env := r.Object("headers_env")
 		for name := range r.OptValue("headers_env").Members() {
-			u.HeadersEnv[name] = env.Text(name)
+			u.HeadersEnv[name] = text(env, name)
 		}
 	}
-	for name, d := range r.OptValue("tools").Members() {
-		u.Tools[name] = d
-	}
-	if r.OptValue("tools").Type() != jcs.Absent {
-		r.Object("tools")
-		for name := range u.Tools {
-			r.Object("tools").Value(name)
+	if tools := optObject(r, "tools"); tools != nil {
+		for name := range r.OptValue("tools").Members() {
+			u.Tools[name] = of(tools, name, jcs.ObjectType, mustBeObject)
 		}
 	}
 	if err := r.Close(); err != nil {
@@ -291,10 +316,26 @@ func parseUpstream(v jcs.Value) (u gatewayUpstream, err error) {
 	}
 	for name, d := range u.Tools {
 		if u.declared[name], err = toolaction.ParseDeclaration(d); err != nil {
-			return u, below("/tools/"+pointerName(name), err)
+			return u, below("/tools/"+pointerName(name), declared(err))
 		}
 	}
 	return u, nil
+}
+
+// declared says of a declaration's member what type it must have.
+func declared(err error) error {
+	e, ok := errors.AsType[*jcs.MemberError](err)
+	if !ok || e.Rule != "type" {
+		return err
+	}
+	must := mustBeText
+	switch e.Pointer {
+	case "/require_execution_id":
+		must = "must be true or false"
+	case "/status", "/status/succeeded", "/status/failed":
+		must = mustBeObject
+	}
+	return &jcs.MemberError{Pointer: e.Pointer, Rule: must}
 }
 
 // pointerName escapes a name for a JSON Pointer.
@@ -302,7 +343,15 @@ func pointerName(s string) string { return strings.NewReplacer("~", "~0", "/", "
 
 func webURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.Fragment == ""
+	if err != nil || u.Port() == "" && strings.HasSuffix(u.Host, ":") {
+		return false
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return false
+		}
+	}
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.Fragment == ""
 }
 
 // upstream finds one by its name; nil if there is none.

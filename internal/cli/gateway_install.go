@@ -56,14 +56,18 @@ func clientNames() (names []string) {
 }
 
 func (a *app) gatewayInstall() *cobra.Command {
-	var client, name, upstream, agent string
+	var client string
+	var f gatewayFlags
 	cmd := &cobra.Command{
 		Use:   "install --client NAME (--upstream URL | -- COMMAND…)",
 		Short: "Print the entry with which an MCP client starts the gateway in front of a server",
 		Long: "Print the entry with which an MCP client starts the gateway in front of a server, and say in\n" +
-			"which file it goes. It writes nothing: the file is the client's.\n\nClients: " + strings.Join(clientNames(), ", ") + ".",
+			"which file it goes. It writes nothing: the file is the client's.\n\n" +
+			"Where the gateway needs something in its environment, a key of an agent that is registered\n" +
+			"in the directory or a header's value, the entry has an env with a placeholder for it, in\n" +
+			"angle brackets. What is secret is never printed.\n\nClients: " + strings.Join(clientNames(), ", ") + ".",
 		Example: "  bindery gateway install --client claude-desktop -- npx -y @modelcontextprotocol/server-filesystem /srv/files\n" +
-			"  bindery gateway install --client codex --upstream https://tools.example/mcp",
+			"  bindery gateway install --client codex --upstream https://tools.example/mcp --header-env Authorization=TOOLS_TOKEN",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			known := mcpClients()
@@ -75,27 +79,88 @@ func (a *app) gatewayInstall() *cobra.Command {
 				return usagef("there are: "+strings.Join(clientNames(), ", "), "no client is known by the name %q", client)
 			case dash < 0 && len(args) > 0 || dash > 0:
 				return usagef("put the server's command behind --", "install does not take %q", args)
-			case (len(args) > 0) == (upstream != ""):
+			case (len(args) > 0) == (f.upstream != ""):
 				return usage("install needs one upstream", "give --upstream URL, or -- and the server's command")
-			case agent != "" && !agentauth.ValidName(agent):
-				return badAgentName()
 			}
-			u, err := adHoc(name, upstream, args)
+			if err := f.entry(args); err != nil {
+				return err
+			}
+			u, err := adHoc(f.name, f.upstream, args)
 			if err != nil {
 				return err
 			}
-			return a.printEntry(known[i], u, name, agent)
+			return a.printEntry(known[i], u, f)
 		},
 	}
 	cmd.Flags().StringVar(&client, "client", "", "the client: "+strings.Join(clientNames(), ", "))
-	cmd.Flags().StringVar(&upstream, "upstream", "", "URL of an MCP server over streamable HTTP")
-	cmd.Flags().StringVar(&name, "name", "", "the upstream's name (default: made of its URL or command)")
-	cmd.Flags().StringVar(&agent, "agent", "", "the client's name as an agent (default stdio)")
+	cmd.Flags().StringVar(&f.upstream, "upstream", "", "URL of an MCP server over streamable HTTP")
+	cmd.Flags().StringVar(&f.name, "name", "", "the upstream's name (default: made of its URL or command)")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "the client's name as an agent (default stdio)")
+	cmd.Flags().StringArrayVar(&f.headers, "header-env", nil, "NAME=VARIABLE: send this header to the URL, with the value of that variable; may be repeated")
+	cmd.Flags().StringVar(&f.require, "require-execution-id", "", "none, destructive or all: which tools are refused without an execution_id")
+	cmd.Flags().StringVar(&f.store, "store", "", storeUsage)
 	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (a *app) printEntry(c mcpClient, u gatewayUpstream, name, agent string) error {
+// entry refuses flags with which the gateway would not start, or that would show a secret.
+func (f gatewayFlags) entry(command []string) error {
+	switch {
+	case f.agent != "" && !agentauth.ValidName(f.agent):
+		return badAgentName()
+	case len(command) > 0 && len(f.headers) > 0:
+		return usage("--header-env is for a URL", "set the command's environment")
+	}
+	if _, err := headerFlags(f.headers); err != nil {
+		return err
+	}
+	if _, err := requireWord(f.require); err != nil {
+		return err
+	}
+	if err := checkStore(f.store); err != nil {
+		return err
+	}
+	if f.store != "" && hasPassword(f.store) {
+		return usage("the password of --store would stand in the client's file", "begin the directory with it: bindery gateway agent add NAME --store URL; then leave --store out")
+	}
+	return nil
+}
+
+// A variable is one that the gateway needs, and what stands in the place of its value.
+type variable struct{ name, place string }
+
+// environment is what the gateway needs there, started by a client.
+func (a *app) environment(f gatewayFlags) (list []variable, err error) {
+	if a.initialised() {
+		h, err := a.home()
+		if err != nil {
+			return nil, err
+		}
+		g, err := h.gateway()
+		if err != nil {
+			return nil, err
+		}
+		if !g.Agents.none() {
+			if f.agent != "" {
+				return nil, usagef("leave --agent out", "the gateway of %s has agents, and knows them by %s", h.dir, agentKeyEnv)
+			}
+			list = append(list, variable{agentKeyEnv, "<a key that bindery gateway agent add has printed>"})
+		}
+	}
+	for _, s := range f.headers {
+		header, name, _ := strings.Cut(s, "=")
+		if !slices.ContainsFunc(list, func(v variable) bool { return v.name == name }) {
+			list = append(list, variable{name, "<the whole value of the header " + header + ">"})
+		}
+	}
+	return list, nil
+}
+
+func (a *app) printEntry(c mcpClient, u gatewayUpstream, f gatewayFlags) error {
+	env, err := a.environment(f)
+	if err != nil {
+		return err
+	}
 	program, err := os.Executable()
 	if err != nil {
 		program = "bindery"
@@ -108,7 +173,11 @@ func (a *app) printEntry(c mcpClient, u gatewayUpstream, name, agent string) err
 		return usage("the directory's place cannot be told", "give an absolute --dir")
 	}
 	args := []string{"gateway", "--dir", dir}
-	for _, flag := range [][2]string{{"--name", name}, {"--agent", agent}, {"--upstream", u.URL}} {
+	flags := [][2]string{{"--name", f.name}, {"--agent", f.agent}, {"--upstream", u.URL}}
+	for _, header := range f.headers {
+		flags = append(flags, [2]string{"--header-env", header})
+	}
+	for _, flag := range append(flags, [2]string{"--require-execution-id", f.require}, [2]string{"--store", f.store}) {
 		if flag[1] != "" {
 			args = append(args, flag[0], flag[1])
 		}
@@ -116,7 +185,7 @@ func (a *app) printEntry(c mcpClient, u gatewayUpstream, name, agent string) err
 	if len(u.Command) > 0 {
 		args = append(append(args, "--"), u.Command...)
 	}
-	entry, format := c.entry(u.Name, program, args), "json"
+	entry, format := c.entry(u.Name, program, args, env), "json"
 	if c.toml {
 		format = "toml"
 	}
@@ -129,20 +198,39 @@ func (a *app) printEntry(c mcpClient, u gatewayUpstream, name, agent string) err
 	}
 	a.print([]byte(entry))
 	a.say("it belongs in %s: %s", c.file(), c.note)
+	if len(env) > 0 {
+		a.say("in env, put what is meant in the place of each <…>; whoever may read that file has it then")
+	}
 	return nil
 }
 
 // entry is the whole of a file that has this server alone.
-func (c mcpClient) entry(name, program string, args []string) string {
+func (c mcpClient) entry(name, program string, args []string, env []variable) string {
 	if c.toml { // whose basic strings are those of JSON
-		return "[" + c.key + "." + name + "]\ncommand = " + string(jcs.String(program)) + "\nargs = " + list(args)
+		if strings.Contains(name, ".") { // which would begin a table within
+			name = string(jcs.String(name))
+		}
+		return "[" + c.key + "." + name + "]\ncommand = " + string(jcs.String(program)) + "\nargs = " + list(args) + variables(env, "\nenv = { ", " = ", " }")
 	}
 	kind := ""
 	if c.stdio {
 		kind = "      \"type\": \"stdio\",\n"
 	}
 	return "{\n  " + string(jcs.String(c.key)) + ": {\n    " + string(jcs.String(name)) + ": {\n" + kind +
-		"      \"command\": " + string(jcs.String(program)) + ",\n      \"args\": " + list(args) + "\n    }\n  }\n}"
+		"      \"command\": " + string(jcs.String(program)) + ",\n      \"args\": " + list(args) +
+		variables(env, ",\n      \"env\": {", ": ", "}") + "\n    }\n  }\n}"
+}
+
+// variables are between before and after; there is nothing if there are none.
+func variables(env []variable, before, is, after string) string {
+	var items []string
+	for _, v := range env {
+		items = append(items, string(jcs.String(v.name))+is+string(jcs.String(v.place)))
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return before + strings.Join(items, ", ") + after
 }
 
 func list(words []string) string {

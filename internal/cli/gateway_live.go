@@ -70,7 +70,7 @@ func (h *home) keepAgents(ctx context.Context, live *agentauth.Live, log *slog.L
 	}
 	config := filepath.Join(h.dir, configFile)
 	files := append([]string{config}, h.agentFiles(g)...)
-	seen := fingerprint(files)
+	seen := "" // they may have been written since they were read
 	for {
 		select {
 		case <-ctx.Done():

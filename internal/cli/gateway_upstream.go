@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/bindery/bindery/jcs"
 )
@@ -93,6 +98,46 @@ func headerFlags(list []string) (map[string]string, error) {
 		m[name] = variable
 	}
 	return m, nil
+}
+
+// reachWithin is how long an upstream has to accept a connection before a directory is made for it.
+const reachWithin = 5 * time.Second
+
+// startable refuses a command that no program here goes by.
+func (u *gatewayUpstream) startable() error {
+	if len(u.Command) == 0 {
+		return nil
+	}
+	_, err := exec.LookPath(u.Command[0])
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		err = e.Err
+	}
+	if err != nil {
+		return usagef("is it installed, and on the PATH?", "the upstream %s: %s", u.Name, visible(fmt.Sprintf("%q cannot be started: %v", u.Command[0], err)))
+	}
+	return nil
+}
+
+// reachable refuses a URL at which nobody listens. A gateway that has a directory is started all
+// the same: its upstream may come later.
+func (u *gatewayUpstream) reachable(ctx context.Context) error {
+	if u.URL == "" {
+		return nil
+	}
+	at, err := url.Parse(u.URL)
+	if err != nil {
+		return err
+	}
+	port := firstOf(at.Port(), "443")
+	if at.Port() == "" && at.Scheme == "http" {
+		port = "80"
+	}
+	addr := net.JoinHostPort(at.Hostname(), port)
+	conn, err := (&net.Dialer{Timeout: reachWithin}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return usagef("start it first; no directory has been made", "the upstream at %s cannot be reached: %s", addr, netReason(err))
+	}
+	return conn.Close()
 }
 
 // shown is an upstream as a person knows it.
