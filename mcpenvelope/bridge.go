@@ -48,7 +48,8 @@ type BridgeConfig struct {
 // closed, and a page that is not answered, decide nothing.
 //
 // Pages, and what was decided on them and not yet handed over, are kept in memory: after a restart
-// what was taken there is taken, and nobody acts on it.
+// what was taken there is taken, and nobody acts on it. A call that waits learns of a resolution by
+// argument or form in its own process alone; elsewhere it waits its time out, and the ledger decides.
 //
 // Make one with [NewBridge] and give it to one [Config]. For pages, serve it over HTTP at its origin.
 type Bridge struct {
@@ -195,11 +196,19 @@ func (b *Bridge) put(ctx context.Context, c *call, q *question) (mcp.Result, err
 
 // viewFor is the question in the words of the way by which it is asked.
 func (b *Bridge) viewFor(q *question) (render.View, error) {
-	v, err := render.New(q.em.Envelope, render.Reader{Agent: b.agent, Principal: q.em.Principal, Invoke: invoke(q.mode)})
+	v, err := render.New(q.em.Envelope, render.Reader{Agent: b.agent, Principal: q.em.Principal, Assurance: assured(q.em), Invoke: invoke(q.mode, q.em)})
 	if err != nil {
 		return v, internal("server fault: " + err.Error())
 	}
 	return v, nil
+}
+
+// assured is the assurance with which an emission is resolved at least.
+func assured(em envelope.Emission) envelope.Assurance {
+	if envelope.Client.AtLeast(em.Needs) {
+		return envelope.Client
+	}
+	return em.Needs
 }
 
 // answered reads what came back from the client.
@@ -239,7 +248,7 @@ func (b *Bridge) await(ctx context.Context, c *call, q *question) (mcp.Result, e
 	}
 	d, ok := b.collect(q.page)
 	if !ok {
-		return c.refused(takenBefore()), nil
+		return c.refused(b.takenBefore(q.page)), nil
 	}
 	if c.req.ProtocolVersion() < modern && c.req.Session != nil {
 		// A courtesy: the client may take its own hint of the page away.
@@ -261,8 +270,15 @@ func (b *Bridge) claim(ctx context.Context, c *call, digest string) (mcp.Result,
 	return b.await(ctx, c, q)
 }
 
-func takenBefore() *envelope.Refusal {
-	return &envelope.Refusal{Name: envelope.Taken, Row: "ENV-079", Path: "/envelope_digest", Rule: "what was decided on its page was handed over before"}
+// takenBefore says why a page that is over has nothing to hand over.
+func (b *Bridge) takenBefore(p *page) *envelope.Refusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rule := "what was decided on its page was handed over before"
+	if p.elsewhere {
+		rule = "the envelope was resolved by another way than its page"
+	}
+	return &envelope.Refusal{Name: envelope.Taken, Row: "ENV-079", Path: "/envelope_digest", Rule: rule}
 }
 
 // tell is the last way: the tool's own result, the envelope beside it, and the same in words for an
@@ -278,9 +294,13 @@ func (b *Bridge) tell(c *call, q *question, said string) (mcp.Result, error) {
 	if said != "" {
 		text = said + "\n\n" + text
 	}
-	text += fmt.Sprintf("\nShow this to the principal. What they answer goes into the argument %s of your next call of %s:\n"+
-		`{"envelope_digest": %q, "resolution": "option", "option_idx": N}, or "answer" with "answer", or "question" alone.`+"\n",
-		c.e.cfg.Names.Argument, c.req.Params.Name, q.em.Envelope.Digest())
+	if !envelope.Client.AtLeast(q.em.Needs) {
+		text += "\nShow this to the principal. They decide it where they prove who they are (" + string(q.em.Needs) + "): a resolution that a tool call carries is refused.\n"
+	} else {
+		text += fmt.Sprintf("\nShow this to the principal. What they answer goes into the argument %s of your next call of %s:\n"+
+			`{"envelope_digest": %q, "resolution": "option", "option_idx": N}, or "answer" with "answer", or "question" alone.`+"\n",
+			c.e.cfg.Names.Argument, c.req.Params.Name, q.em.Envelope.Digest())
+	}
 	r.Content = append(append([]mcp.Content{}, r.Content...), &mcp.TextContent{Text: text})
 	return c.e.carry(&r, q.em.Envelope), nil
 }

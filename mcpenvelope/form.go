@@ -85,10 +85,12 @@ func formSchema(v render.View, version string) raw {
 	return raw(`{"type":"object","properties":{` + strings.Join(members, ",") + `}}`)
 }
 
-// invoke says in words how a way is taken.
-func invoke(m mode) func(render.Way) string {
+// invoke says in words how a way is taken: not over a tool call where more than its assurance is asked.
+func invoke(m mode, em envelope.Emission) func(render.Way) string {
 	return func(w render.Way) string {
 		switch {
+		case !envelope.Client.AtLeast(em.Needs):
+			return ""
 		case m == byText && w.Kind == envelope.KindOption:
 			return "resolution option, option_idx " + string(rune('0'+w.Index))
 		case m == byText:

@@ -151,3 +151,87 @@ func TestFormMark(t *testing.T) {
 		}
 	}
 }
+
+// TestResolvedElsewhere: a call that waits on a page says that the envelope was resolved by argument
+// meanwhile, at once; so does the next that asks, and one whose question is closed.
+//
+// covers ENV-079
+func TestResolvedElsewhere(t *testing.T) {
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		for _, action := range []string{"accept", "cancel"} {
+			w, b, _ := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+			c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+			e := parse(t, text1)
+			chosen, err := envelope.Choose(e, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := inMemory(t, w, c, renders(t), version)
+			u.answers = append(u.answers, func(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				if got := b.PageOf(e.Digest()); got == "" || got != p.URL {
+					t.Errorf("the page is at %q and not at %q", got, p.URL)
+				}
+				_, err := c.Resolve(t.Context(), other, "propose", nil, chosen)
+				return &mcp.ElicitResult{Action: action}, err
+			})
+			cs := inMemory(t, w, c, u.client(false, true), version)
+			r := call(t, c, cs, "propose", nil)
+			if r.Result.Meta[mcpenvelope.MetaRefusal] != envelope.Taken || !strings.Contains(words(r.Result), "another way") {
+				t.Errorf("%s, %s: answered with %s", version, action, r.Raw)
+			}
+			r = call(t, c, cs, "propose", map[string]any{"binding_await": e.Digest().String()})
+			if r.Result.Meta[mcpenvelope.MetaRefusal] != envelope.Taken || len(w.done()) != 1 {
+				t.Errorf("%s, %s: who asks later is answered with %s", version, action, r.Raw)
+			}
+			if got := b.PageOf(e.Digest()); got != "" {
+				t.Errorf("a page that decides nothing is at %q", got)
+			}
+		}
+	}
+	// A page that waits already is told.
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	chosen, err := envelope.Choose(parse(t, text1), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, opened := inMemory(t, w, c, renders(t), "2025-11-25"), make(chan struct{})
+	u.answers = append(u.answers, at(t, s, func(reader) { close(opened) }))
+	resolved := make(chan error, 1)
+	go func() {
+		<-opened
+		time.Sleep(20 * time.Millisecond)
+		_, err := c.Resolve(t.Context(), other, "propose", nil, chosen)
+		resolved <- err
+	}()
+	if r := call(t, c, inMemory(t, w, c, u.client(false, true), "2025-11-25"), "propose", nil); r.Result.Meta[mcpenvelope.MetaRefusal] != envelope.Taken {
+		t.Errorf("answered with %s", r.Raw)
+	}
+	if err := <-resolved; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTextNeedsMore: where a decision asks for more than a client's word, no agent is told to pass a
+// resolution on, which would be refused.
+//
+// covers ENV-109
+func TestTextNeedsMore(t *testing.T) {
+	w, _, _ := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	w.attach = func(int) *mcp.CallToolResult {
+		r, e := said("x"), emission(t, "1")
+		e.Needs = envelope.PasskeyUV
+		mcpenvelope.Attach(r, e)
+		return r
+	}
+	c := newClient(t, mcpenvelope.ClientConfig{Trusted: true})
+	said := words(call(t, c, inMemory(t, w, c, (&user{}).client(true, true), "2025-11-25"), "propose", nil).Result)
+	for _, not := range []string{"binding_resolution", "option_idx", "resolution option", "Reply: ", "Whoever reaches this place can decide"} {
+		if strings.Contains(said, not) {
+			t.Errorf("it says %q:\n%s", not, said)
+		}
+	}
+	if !strings.Contains(said, "Which view is published?") || !strings.Contains(said, "passkey-uv") || !strings.Contains(said, "is refused") {
+		t.Errorf("it says\n%s", said)
+	}
+}

@@ -84,9 +84,13 @@ func (c *call) run(ctx context.Context) (mcp.Result, error) {
 
 // settle is the one door for resolutions, from an argument, a form or a page.
 func (c *call) settle(ctx context.Context, text []byte, by string) (envelope.Decision, error) {
-	return envelope.Settle(ctx, c.e.cfg.Ledger, text, envelope.Arrival{
+	d, err := envelope.Settle(ctx, c.e.cfg.Ledger, text, envelope.Arrival{
 		Agent: c.e.cfg.Agent, Session: c.e.cfg.Session(c.req), By: by, Assurance: envelope.Client, At: c.e.cfg.Now(),
 	})
+	if b := c.e.cfg.Bridge; b != nil && err == nil {
+		b.resolvedElsewhere(d.Resolution.EnvelopeDigest())
+	}
+	return d, err
 }
 
 // decided runs the tool with a decision, or says why there is none.

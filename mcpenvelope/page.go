@@ -26,13 +26,14 @@ type page struct {
 	token string // in its forms, against forged requests
 	tool  string // whose call it belongs to
 	em    envelope.Emission
-	done  chan struct{} // closed when it is decided
+	done  chan struct{} // closed when it is decided, or its envelope is resolved elsewhere
 
 	// guarded by Bridge.mu
-	expires  time.Time
-	decided  bool
-	decision envelope.Decision // if decided; zero again once it is handed over
-	handed   bool
+	expires   time.Time
+	decided   bool
+	decision  envelope.Decision // if decided; zero again once it is handed over
+	handed    bool
+	elsewhere bool // its envelope is resolved by an argument or a form
 }
 
 // open makes a page for an emission, or returns nil where there are too many.
@@ -68,14 +69,14 @@ func secret() string {
 }
 
 // drop closes a page that nobody will answer; the envelope stays outstanding. It reports whether the
-// page is decided: such a one stays for whoever asks what was decided.
+// page is decided, or its envelope is: such a one stays for whoever asks what was decided.
 func (b *Bridge) drop(p *page) (decided bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case p == nil:
 		return false
-	case p.decided:
+	case p.decided || p.elsewhere:
 		return true
 	}
 	delete(b.byPath, p.path)
@@ -115,6 +116,30 @@ func (b *Bridge) decide(p *page, d envelope.Decision) {
 	p.expires = b.now().Add(keepDecided)
 	b.byPath[p.path], b.byDigest[p.em.Envelope.Digest().String()] = p, p
 	close(p.done)
+}
+
+// resolvedElsewhere tells whoever waits on the page of an envelope that it was resolved by another way.
+// The ledger takes an envelope once, so such a page is never decided.
+func (b *Bridge) resolvedElsewhere(digest envelope.Digest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.byDigest[digest.String()]; p != nil && !p.decided && !p.elsewhere {
+		p.elsewhere = true
+		close(p.done)
+	}
+}
+
+// PageOf returns the address of the page on which an envelope can be decided now, "" if there is none.
+// It is a secret: whoever has it can decide. Hand it out in the session alone in which the envelope was
+// emitted.
+func (b *Bridge) PageOf(digest envelope.Digest) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.byDigest[digest.String()]
+	if p == nil || p.decided || p.elsewhere || !b.now().Before(p.expires) {
+		return ""
+	}
+	return b.cfg.Pages + p.path
 }
 
 func (b *Bridge) expiry(p *page) time.Time {

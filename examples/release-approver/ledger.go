@@ -18,9 +18,10 @@ import (
 // before it is answered for. What is in it is kept in memory too, and it is for one process.
 type fileLedger struct {
 	*envelope.Memory
-	mu     sync.Mutex // guards the two below, and the order of lines
-	file   *os.File
-	broken bool // a line may be half written: nothing more is recorded, so nothing more is done
+	mu       sync.Mutex // guards all below, and the order of lines
+	file     *os.File
+	broken   bool // a line may be half written: nothing more is recorded, so nothing more is done
+	discards *discards
 }
 
 const (
@@ -38,12 +39,21 @@ func openLedger(path string) (*fileLedger, error) {
 		return nil, errors.New("the ledger cannot be opened")
 	}
 	l := &fileLedger{Memory: envelope.NewMemory(), file: f}
+	l.discards, err = openDiscards(filepath.Dir(path))
 	// A new file is on disk once its folder is.
-	if err := errors.Join(l.replay(), syncDir(filepath.Dir(path))); err != nil {
-		_ = f.Close()
+	if err := errors.Join(err, l.replay(), syncDir(filepath.Dir(path))); err != nil {
+		_ = l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+func (l *fileLedger) close() error {
+	err := l.file.Close()
+	if l.discards != nil {
+		err = errors.Join(err, l.discards.file.Close())
+	}
+	return err
 }
 
 func (l *fileLedger) replay() error {
@@ -100,7 +110,7 @@ func (l *fileLedger) again(line []byte) error {
 		_, err = l.Memory.Take(context.Background(), t)
 		return err
 	case "discarded":
-		return nil // for whoever reads the file
+		return nil // for whoever reads the file; it was here once, and is in a file of its own now
 	default:
 		return errors.New("a line of another kind")
 	}
@@ -157,7 +167,8 @@ func (l *fileLedger) Take(ctx context.Context, t envelope.Taking) (envelope.Emis
 	)
 }
 
-// Discard implements [envelope.Ledger].
+// Discard implements [envelope.Ledger]. What was refused is no part of what happened: it goes into
+// files of its own, which do not grow.
 func (l *fileLedger) Discard(ctx context.Context, d envelope.Discarded) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,12 +178,5 @@ func (l *fileLedger) Discard(ctx context.Context, d envelope.Discarded) error {
 	if err := l.Memory.Discard(ctx, d); err != nil {
 		return err
 	}
-	return l.put(
-		jcs.Member{Name: "kind", Value: jcs.String("discarded")},
-		jcs.Member{Name: "at", Value: jcs.Int(d.At.UnixMilli())},
-		jcs.Member{Name: "by", Value: jcs.String(d.By)},
-		jcs.Member{Name: "envelope", Value: jcs.String(d.Envelope.String())},
-		jcs.Member{Name: "name", Value: jcs.String(d.Name)},
-		jcs.Member{Name: "text_sha256", Value: jcs.String(string(d.Text))},
-	)
+	return l.discards.put(d)
 }

@@ -21,8 +21,10 @@ type office struct {
 	ledger *fileLedger
 	now    func() time.Time
 	locked *os.File
+	page   func(envelope.Digest) string // where an envelope can be decided now; "" is nowhere
 
-	mu sync.Mutex // one proposal or decision at a time: guards what is below the data folder
+	mu   sync.Mutex           // one proposal or decision at a time: guards what is below the data folder
+	puts map[string]*underway // by matter; guarded by mu
 }
 
 func openOffice(s settings) (*office, error) {
@@ -36,7 +38,7 @@ func openOffice(s settings) (*office, error) {
 	if err != nil {
 		return nil, errors.New("the --data folder cannot be used")
 	}
-	o := &office{set: s, now: time.Now, locked: f}
+	o := &office{set: s, now: time.Now, locked: f, page: func(envelope.Digest) string { return "" }, puts: map[string]*underway{}}
 	if err := lock(f); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -49,7 +51,7 @@ func openOffice(s settings) (*office, error) {
 }
 
 func (o *office) close() {
-	_ = o.ledger.file.Close()
+	_ = o.ledger.close()
 	_ = o.locked.Close()
 }
 
@@ -163,7 +165,9 @@ func (o *office) propose(ctx context.Context, r request) saying {
 	if err := checkRequest(r); err != nil {
 		return no("%v", err)
 	}
-	o.mu.Lock()
+	if err := o.enter(ctx, r.subject()); err != nil {
+		return no("%v", err)
+	}
 	defer o.mu.Unlock()
 	d, err := load(o.set.catalogue, r.dataset)
 	if err != nil {
@@ -240,21 +244,8 @@ func (o *office) ask(from envelope.Deliberating, r request, d dataset, views []v
 	if err != nil {
 		return no("%v", err)
 	}
+	o.puts[em.Matter] = &underway{env.Digest(), make(chan struct{})}
 	return saying{text: fmt.Sprintf("Proposal %d on %s for %s is made. %s decides it.", n, d.title, r.recipient, o.set.principal), emission: &em}
-}
-
-// outstanding shows a question that is put already, in words: its envelope was emitted once, and is
-// resolved once.
-func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
-	em, err := o.ledger.Envelope(ctx, s.Envelope())
-	if err != nil {
-		return no("%v", err)
-	}
-	v, err := render.New(em.Envelope, render.Reader{Agent: em.Agent, Principal: em.Principal})
-	if err != nil {
-		return no("%v", err)
-	}
-	return saying{text: "This matter waits for a decision already. Its envelope is " + s.Envelope().String() + ":\n\n" + v.Text(72)}
 }
 
 // decide does what was decided.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/bindery/bindery/envelope"
 	"github.com/bindery/bindery/jcs"
@@ -17,8 +18,20 @@ type request struct {
 	question  string   // other words for the question; empty is ours
 }
 
-// subject names the matter: what a veto counts for.
-func (r request) subject() string { return r.dataset + " to " + r.recipient }
+// subject names the matter: what a veto counts for. A recipient is the same in whatever spelling of
+// letters and spaces, or a veto would be worth no more than a shift key.
+func (r request) subject() string { return r.dataset + " to " + folded(r.recipient) }
+
+// folded is a name without case, without what cannot be seen, and with single spaces between words.
+func folded(name string) string {
+	seen := strings.Map(func(c rune) rune {
+		if unicode.Is(unicode.Cf, c) {
+			return -1
+		}
+		return c
+	}, name)
+	return strings.ToLower(strings.ToUpper(strings.Join(strings.Fields(seen), " "))) // up first: some letters have two small forms
+}
 
 // A proposal is a position on a request. It is kept until its envelope is resolved.
 type proposal struct {

@@ -32,8 +32,9 @@ const matterSchema = `"dataset":{"type":"string","description":"name of a datase
 
 // newServer is the MCP server with its four tools.
 func newServer(o *office, b *mcpenvelope.Bridge, s settings, log *slog.Logger) (*mcp.Server, error) {
+	o.page = b.PageOf
 	emitter, err := mcpenvelope.New(mcpenvelope.Config{
-		Agent: s.agent, Ledger: o.ledger, Emits: []string{toolPropose}, Bridge: b, Log: log,
+		Agent: s.agent, Ledger: emissions{o.ledger, o}, Emits: []string{toolPropose}, Bridge: b, Log: log,
 		Enabled: func(*mcp.CallToolRequest) bool { return s.emit },
 		// There is one principal here, whose client may come back in another session.
 		Session: func(*mcp.CallToolRequest) string { return "" },

@@ -1,0 +1,113 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bindery/bindery/envelope"
+	server "github.com/bindery/bindery/examples/release-approver"
+)
+
+func openDesk(t *testing.T, data string) server.Desk {
+	t.Helper()
+	d, err := server.OpenDesk("catalogue", data, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+// TestProposedAtOnce: of two calls of one matter one emits, and the other is shown what it has emitted,
+// also if it comes before the ledger has it, and in whatever spelling. The text says how to resolve it.
+//
+// covers ENV-079
+func TestProposedAtOnce(t *testing.T) {
+	d := openDesk(t, t.TempDir())
+	_, first := d.Propose(t.Context(), "bus-delays", "River Side")
+	if first == nil {
+		t.Fatal("nothing is emitted")
+	}
+	digest := first.Envelope.Digest()
+	type answer struct {
+		text string
+		em   *envelope.Emission
+	}
+	second := make(chan answer, 1)
+	go func() {
+		text, em := d.Propose(t.Context(), "bus-delays", " river\u00a0 SIDE\u200b")
+		second <- answer{text, em}
+	}()
+	select {
+	case a := <-second:
+		t.Fatalf("the second does not wait: %s", a.text)
+	case <-time.After(20 * time.Millisecond):
+	}
+	em := *first
+	em.Agent, em.At = "desk", time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	if err := d.Ledger().Emit(t.Context(), em); err != nil {
+		t.Fatal(err)
+	}
+	a := <-second
+	if a.em != nil || !strings.Contains(a.text, "waits for a decision already. Its envelope is "+digest.String()) {
+		t.Errorf("the second is answered with %s", a.text)
+	}
+	json := fmt.Sprintf(`{"envelope_digest": "%s", "resolution": "option", "option_idx": N}`, digest)
+	if !strings.Contains(a.text, json) || !strings.Contains(a.text, "binding_resolution") || strings.Contains(a.text, "Reply: ") {
+		t.Errorf("it does not say how to resolve it: %s", a.text)
+	}
+	d.ShowPages(func(of envelope.Digest) string { return "http://localhost:1/decide/" + of.String()[7:11] })
+	text, _ := d.Propose(t.Context(), "bus-delays", "RIVER SIDE")
+	if !strings.Contains(text, "http://localhost:1/decide/"+digest.String()[7:11]+"\n") || !strings.Contains(text, fmt.Sprintf(`{"binding_await": "%s"}`, digest)) || strings.Contains(text, "binding_resolution") {
+		t.Errorf("it does not say where it is decided: %s", text)
+	}
+	if err := d.Ledger().Emit(t.Context(), em); err == nil {
+		t.Error("what is not under way is emitted")
+	}
+	if _, other := d.Propose(t.Context(), "bus-delays", "Riverside"); other == nil {
+		t.Error("another recipient is taken for the same")
+	}
+}
+
+// TestDiscardsBounded: whoever sends nothing but wrong resolutions makes neither the ledger nor the
+// files of what was refused grow, and the latest of those stay.
+func TestDiscardsBounded(t *testing.T) {
+	data := t.TempDir()
+	for run := range 2 { // it opens again, and goes on
+		d, err := server.OpenDesk("catalogue", data, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 11 {
+			err := d.Ledger().Discard(t.Context(), envelope.Discarded{Name: envelope.Unknown, Agent: "desk", By: fmt.Sprintf("client %d.%d", run, i), At: time.UnixMilli(1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.Close()
+		if info, err := os.Stat(filepath.Join(data, "ledger.jsonl")); err != nil || info.Size() != 0 {
+			t.Errorf("the ledger has %v, %v", info.Size(), err)
+		}
+		kept := []byte{}
+		for _, name := range []string{"discarded.1.jsonl", "discarded.jsonl"} {
+			text, err := os.ReadFile(filepath.Join(data, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept = append(kept, text...)
+		}
+		if n := bytes.Count(kept, []byte("\n")); n < 4 || n > 8 {
+			t.Errorf("%d are kept", n)
+		}
+		for i := 7; i < 11; i++ {
+			if !bytes.Contains(kept, fmt.Appendf(nil, `"client %d.%d"`, run, i)) {
+				t.Errorf("run %d has lost %d: %s", run, i, kept)
+			}
+		}
+	}
+}

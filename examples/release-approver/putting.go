@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bindery/bindery/envelope"
+	"github.com/bindery/bindery/envelope/render"
+	"github.com/bindery/bindery/mcpenvelope"
+)
+
+// An underway is a proposal that was made, and whose envelope is on its way to the ledger: between
+// the tool's answer and its recording another call must not take the matter for one without a question.
+type underway struct {
+	envelope envelope.Digest
+	done     chan struct{} // closed when the ledger has it, or has refused it
+}
+
+// maxUnderway bounds how long one call waits for the proposal of another.
+const maxUnderway = 10 * time.Second
+
+// enter locks the office once no proposal of the matter is under way. One that does not arrive is given
+// up: [emissions] refuses it then.
+func (o *office) enter(ctx context.Context, matter string) error {
+	timer := time.NewTimer(maxUnderway)
+	defer timer.Stop()
+	for {
+		o.mu.Lock()
+		p := o.puts[matter]
+		if p == nil {
+			return nil
+		}
+		o.mu.Unlock()
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			return errors.New("the call ended while another proposal of this matter was put")
+		case <-timer.C:
+			o.mu.Lock()
+			if o.puts[matter] == p {
+				delete(o.puts, matter)
+				return nil
+			}
+			o.mu.Unlock()
+			return errors.New("other proposals of this matter are being put: call again")
+		}
+	}
+}
+
+// emissions is the ledger as the emitter has it: one proposal of a matter is emitted, the last that the
+// office has made of it.
+type emissions struct {
+	*fileLedger
+	office *office
+}
+
+var errOvertaken = errors.New("another proposal of this matter has been made since")
+
+// Emit implements [envelope.Ledger].
+func (l emissions) Emit(ctx context.Context, e envelope.Emission) error {
+	l.office.mu.Lock()
+	defer l.office.mu.Unlock()
+	p := l.office.puts[e.Matter]
+	if p == nil || p.envelope != e.Envelope.Digest() {
+		return errOvertaken
+	}
+	delete(l.office.puts, e.Matter)
+	defer close(p.done)
+	return l.fileLedger.Emit(ctx, e)
+}
+
+// outstanding shows a question that is put already, in words, and says how it is resolved: its envelope
+// was emitted once, and is resolved once.
+func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
+	em, err := o.ledger.Envelope(ctx, s.Envelope())
+	if err != nil {
+		return no("%v", err)
+	}
+	page := o.page(s.Envelope())
+	v, err := render.New(em.Envelope, render.Reader{Agent: em.Agent, Principal: em.Principal, Invoke: func(w render.Way) string {
+		switch {
+		case page != "":
+			return ""
+		case w.Kind == envelope.KindOption:
+			return fmt.Sprintf("resolution option, option_idx %d", w.Index)
+		}
+		return "resolution " + string(w.Kind)
+	}})
+	if err != nil {
+		return no("%v", err)
+	}
+	return saying{text: "This matter waits for a decision already. Its envelope is " + s.Envelope().String() + ":\n\n" + v.Text(72) + "\n" + howToResolve(s.Envelope(), page)}
+}
+
+// howToResolve says how a question that is put already is decided.
+func howToResolve(d envelope.Digest, page string) string {
+	names := mcpenvelope.DefaultNames()
+	if page != "" {
+		return fmt.Sprintf("The principal decides it on its page: %s\nTo ask what was decided, call %s with {%q: %q}.\n", page, toolPropose, names.Await, d)
+	}
+	return fmt.Sprintf("Show this to the principal. What they answer goes into the argument %s of your next call of %s:\n"+
+		`{"envelope_digest": %q, "resolution": "option", "option_idx": N}, or "answer" with "answer", or "question" alone.`+"\n", names.Argument, toolPropose, d)
+}
