@@ -29,9 +29,9 @@ func BenchmarkParse(b *testing.B) {
 }
 
 // BenchmarkLint prints how the lints agree with a reader: over the sentences that they were made on
-// (dev), and over those that they were not (held). block counts what the builder refuses alone.
+// (dev), and over those that they were not (held, fresh). block counts what the builder refuses alone.
 func BenchmarkLint(b *testing.B) {
-	for _, half := range []string{"dev", "held"} {
+	for _, half := range []string{"dev", "held", "fresh"} {
 		b.Run(half, func(b *testing.B) {
 			list := corpus(b, "lint_"+half+".tsv")
 			var all, blocked score
