@@ -244,7 +244,7 @@ var thirdParties = []thirdParty{
 	{prefix: "github.com/spf13/cobra", production: []string{"internal/cli"}, tests: []string{"internal/cli"}},
 	{prefix: "github.com/go-jose/go-jose/v4", production: []string{"internal/agentauth"}},
 	{prefix: "go.opentelemetry.io/otel", production: []string{"internal/telemetry"}},
-	{prefix: "github.com/modelcontextprotocol/go-sdk", production: []string{"mcpenvelope", "examples/release-approver"}, tests: []string{"internal/gatewaytest", "internal/gatewaytest/sdktest", "mcpenvelope"}},
+	{prefix: "github.com/modelcontextprotocol/go-sdk", production: []string{"mcpenvelope", "examples/release-approver"}, tests: []string{"internal/gatewaytest", "internal/gatewaytest/sdktest", "mcpenvelope", "examples/release-approver"}},
 	{prefix: "github.com/prometheus/client_golang", production: []string{"internal/metrics"}},
 	{prefix: "github.com/google/go-cmp", tests: []string{"*"}},
 	{prefix: "github.com/chromedp", tests: []string{"internal/browsertest"}},

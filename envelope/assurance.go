@@ -26,7 +26,8 @@ func ParseAssurance(s string) (Assurance, error) {
 
 // AtLeast reports whether a is as sure as b. An unknown name is less sure than any.
 func (a Assurance) AtLeast(b Assurance) bool {
-	return a.orClient().rank() >= max(b.orClient().rank(), 1) && (b.orClient().rank() > 0)
+	least := b.orClient().rank()
+	return least > 0 && a.orClient().rank() >= least
 }
 
 func (a Assurance) orClient() Assurance {

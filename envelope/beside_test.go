@@ -66,8 +66,8 @@ func TestActions(t *testing.T) {
 // covers ENV-118
 func TestEvidence(t *testing.T) {
 	e := mustParse(t, text(nil)) // three findings
-	page, mail := []byte("page 1\n"), []byte("mail\xff")
-	ev, err := envelope.NewEvidence(e, map[int][]jcs.Digest{0: {envelope.EvidenceDigest(page)}, 2: {envelope.EvidenceDigest(mail), envelope.EvidenceDigest(page)}})
+	page, mail, changed := envelope.EvidenceDigest([]byte("page 1\n")), envelope.EvidenceDigest([]byte("mail\xff")), envelope.EvidenceDigest([]byte("page 2\n"))
+	ev, err := envelope.NewEvidence(e, map[int][]jcs.Digest{0: {page}, 2: {mail, page}})
 	if err != nil || ev.Envelope() != e.Digest() {
 		t.Fatal(err)
 	}
@@ -75,11 +75,10 @@ func TestEvidence(t *testing.T) {
 	if want := (envelope.EvidenceReport{Missing: map[int][]jcs.Digest{}, Unlinked: []int{1}}); err != nil || !report.Holds() || !cmp.Equal(report, want) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	changed := []byte("page 2\n")
 	report, err = ev.Check(e, changed, mail)
 	want := envelope.EvidenceReport{
-		Missing:  map[int][]jcs.Digest{0: {envelope.EvidenceDigest(page)}, 2: {envelope.EvidenceDigest(page)}},
-		Unlinked: []int{1}, Unused: []jcs.Digest{envelope.EvidenceDigest(changed)},
+		Missing:  map[int][]jcs.Digest{0: {page}, 2: {page}},
+		Unlinked: []int{1}, Unused: []jcs.Digest{changed},
 	}
 	if diff := cmp.Diff(want, report); err != nil || report.Holds() || diff != "" {
 		t.Errorf("%v, want -, got +:\n%s", err, diff)
@@ -94,8 +93,11 @@ func TestEvidence(t *testing.T) {
 	if err != nil || string(back.JSON()) != string(ev.JSON()) || !cmp.Equal(back.Findings(), []int{0, 2}) || len(back.Of(2)) != 2 || len(back.Of(1)) != 0 {
 		t.Errorf("%s, %v", back.JSON(), err)
 	}
+	if _, err := envelope.ParseEvidence(mustParse(t, text(map[string]string{"meta": "{}"})), ev.JSON()); err == nil {
+		t.Error("the evidence of another envelope is read")
+	}
 	for name, bad := range map[string]map[int][]jcs.Digest{
-		"none": {}, "no digests": {0: {}}, "a finding that is not there": {3: {envelope.EvidenceDigest(page)}}, "below": {-1: {envelope.EvidenceDigest(page)}},
+		"none": {}, "no digests": {0: {}}, "a finding that is not there": {3: {page}}, "below": {-1: {page}},
 		"another algorithm": {0: {jcs.Digest("sha384:" + strings.Repeat("0", 96))}}, "no digest": {0: {"x"}}, "too many": {0: digests(65)},
 	} {
 		if _, err := envelope.NewEvidence(e, bad); err == nil {
@@ -106,6 +108,29 @@ func TestEvidence(t *testing.T) {
 		if _, err := envelope.ParseEvidence(e, []byte(bad)); err == nil {
 			t.Errorf("%s is evidence", bad)
 		}
+	}
+}
+
+// As much evidence as an envelope can have is read again, from its record and from a store.
+//
+// covers ENV-118
+func TestMuchEvidence(t *testing.T) {
+	e := mustParse(t, text(map[string]string{"findings": "[" + strings.Repeat(`"x",`, 63) + `"x"]`}))
+	all := map[int][]jcs.Digest{}
+	for finding := range 64 {
+		all[finding] = digests(64)
+	}
+	ev, err := envelope.NewEvidence(e, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := envelope.ParseEvidence(e, ev.JSON()); err != nil || string(back.JSON()) != string(ev.JSON()) {
+		t.Errorf("of %d bytes: %v", len(ev.JSON()), err)
+	}
+	em := emission(e)
+	em.Evidence = ev
+	if back, err := envelope.ParseEmission(e.JSON(), em.Sidecar()); err != nil || string(back.Sidecar()) != string(em.Sidecar()) {
+		t.Errorf("of %d bytes: %v", len(em.Sidecar()), err)
 	}
 }
 

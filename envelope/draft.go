@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bindery/bindery/jcs"
 )
@@ -99,7 +100,8 @@ func (e *LintError) Error() string {
 // of section 5 in a way that blocks (E1, ENV-014), and a plain error for a tie, a closure or a note
 // that lacks its reason.
 //
-// That a digest was emitted before, the [Ledger] knows.
+// What only warns does not keep it from being built: [LintIn] says it. That a digest was emitted
+// before, the [Ledger] knows.
 func (d Draft) Build(r Readiness) (Envelope, error) {
 	if r != Ready() {
 		return Envelope{}, &PrematureError{r}
@@ -164,7 +166,7 @@ func (d Draft) mark() (int, error) {
 // checkUTF8 keeps texts from the builders of package jcs that no JSON can hold.
 func (d Draft) checkUTF8() error {
 	fault := func(text, path string) error {
-		if strings.ToValidUTF8(text, "") != text {
+		if !utf8.ValidString(text) {
 			return &Error{Row: "ENV-058", Path: path, Rule: "is not valid UTF-8"}
 		}
 		return nil

@@ -3,7 +3,6 @@ package envelope
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/bindery/bindery/jcs"
 )
@@ -23,20 +22,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("envelope: %s: %s (%s)", shown(e.Path), e.Rule, e.Row)
 }
 
-// shown is the head of a path that consists of the grammar's own names and of indices.
+// shown is the head of a path that the grammar has.
 func shown(path string) string {
-	end := 0
-	for token := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		index := len(token) > 0 && len(token) <= 4 && strings.Trim(token, "0123456789") == ""
-		if !index && !isName(token) {
-			break
-		}
-		end += 1 + len(token)
+	if n := max(envelopeShape().knows(path), resolutionShape().knows(path)); n > 0 {
+		return path[:n]
 	}
-	if end == 0 {
-		return "the whole"
-	}
-	return path[:min(end, len(path))]
+	return "the whole"
 }
 
 // textFault turns a fault of the JSON text into one of an envelope or a resolution: section 6.3.

@@ -65,15 +65,15 @@ type EvidenceReport struct {
 // Holds reports whether every digest was found again. It does not ask for evidence of every finding.
 func (r EvidenceReport) Holds() bool { return len(r.Missing) == 0 }
 
-// Check hashes the documents and holds them against the digests. The error says that ev is of
-// another envelope.
-func (ev Evidence) Check(e Envelope, documents ...[]byte) (EvidenceReport, error) {
+// Check holds documents that were hashed anew, each by [EvidenceDigest], against the digests that were
+// kept. The error says that ev is of another envelope.
+func (ev Evidence) Check(e Envelope, documents ...jcs.Digest) (EvidenceReport, error) {
 	if e.IsZero() || e.Digest() != ev.envelope {
 		return EvidenceReport{}, errors.New("envelope: the evidence is that of another envelope (ENV-118)")
 	}
 	used := map[jcs.Digest]bool{}
 	for _, d := range documents {
-		used[textDigest(d)] = false
+		used[d] = false
 	}
 	report := EvidenceReport{Missing: map[int][]jcs.Digest{}}
 	for finding := range e.c.findings {

@@ -3,8 +3,8 @@ package envelope
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bindery/bindery/jcs"
 )
@@ -90,8 +90,8 @@ func (e Emission) Check() error {
 		return errors.New("envelope: an emission without an envelope")
 	case blank(e.Agent) || blank(e.Principal):
 		return errors.New("envelope: an emission names one agent and one principal (ENV-089)")
-	case e.At.IsZero():
-		return errors.New("envelope: an emission has a time")
+	case e.At.Year() <= 1 || e.At.Year() > 9999:
+		return errors.New("envelope: an emission has a time, of the years 2 to 9999")
 	case e.Needs.orClient().rank() == 0:
 		return errors.New("envelope: an emission needs an assurance that is not known (ENV-109)")
 	case blank(e.Earlier) == e.Envelope.Meta().HasCalibrationNote:
@@ -101,12 +101,20 @@ func (e Emission) Check() error {
 	case !e.Evidence.IsZero() && e.Evidence.Envelope() != e.Envelope.Digest():
 		return errors.New("envelope: the evidence is that of another envelope (ENV-118)")
 	}
-	for _, s := range []string{e.Agent, e.Principal, e.Session, e.Matter, e.Earlier} {
-		if len(s) > maxNote || strings.ToValidUTF8(s, "") != s {
-			return errors.New("envelope: an emission has a name that is too long, or is not UTF-8")
-		}
+	if err := checkNames(e.Agent, e.Principal, e.Session, e.Matter, e.Earlier); err != nil {
+		return err
 	}
 	return checkClosures(e.Envelope.Hatches(), e.Closed)
+}
+
+// checkNames keeps out what cannot be stored, or not be read again.
+func checkNames(names ...string) error {
+	for _, s := range names {
+		if len(s) > maxNote || !utf8.ValidString(s) {
+			return errors.New("envelope: a name is not UTF-8, or longer than 1024 bytes")
+		}
+	}
+	return nil
 }
 
 // checkClosures holds the reasons against the hatches.
@@ -117,7 +125,7 @@ func checkClosures(h Hatches, closed []Closure) error {
 		switch {
 		case !known || isOpen:
 			return errors.New("envelope: a reason to close a hatch that is open, unknown, or closed twice (ENV-045)")
-		case blank(c.Reason) || len(c.Reason) > maxNote || strings.ToValidUTF8(c.Reason, "") != c.Reason:
+		case blank(c.Reason) || len(c.Reason) > maxNote || !utf8.ValidString(c.Reason):
 			return errors.New("envelope: closing a hatch takes a reason, in at most 1024 bytes (ENV-045)")
 		}
 		delete(open, c.Hatch)

@@ -227,7 +227,8 @@ func TestEmissionCheck(t *testing.T) {
 		"no principal": func(em *envelope.Emission) { em.Principal = " " }, "no time": func(em *envelope.Emission) { em.At = time.Time{} },
 		"an unknown assurance": func(em *envelope.Emission) { em.Needs = "surely" }, "the actions of another": func(em *envelope.Emission) { em.Actions = actions },
 		"the evidence of another": func(em *envelope.Emission) { em.Evidence = evidence }, "a long session": func(em *envelope.Emission) { em.Session = strings.Repeat("x", 1025) },
-		"a matter of bytes": func(em *envelope.Emission) { em.Matter = "\xff" },
+		"a matter of bytes":          func(em *envelope.Emission) { em.Matter = "\xff" },
+		"a time that no store holds": func(em *envelope.Emission) { em.At = time.Unix(1<<54, 0) }, "one long ago": func(em *envelope.Emission) { em.At = time.Unix(-1<<54, 0) },
 	} {
 		em := emission(e)
 		change(&em)
@@ -258,6 +259,11 @@ func TestSettleOnAFaultyLedger(t *testing.T) {
 	if !errors.Is(err, fault) {
 		t.Error("that nothing was recorded is not said")
 	}
+	// A ledger that has lost the envelope in between says so, and then it is a refusal.
+	l = faulty{Memory: envelope.NewMemory(), take: envelope.ErrUnknown}
+	mustEmit(t, l.Memory, e)
+	_, err = envelope.Settle(t.Context(), l, chooseJSON(t, e, 0), arrival())
+	wantRefusal(t, err, envelope.Unknown, "ENV-078")
 }
 
 type faulty struct {
@@ -307,9 +313,52 @@ func TestAssurances(t *testing.T) {
 	}
 	plain, classed := mustParse(t, text(nil)), mustParse(t, text(map[string]string{"meta": `{"decision_class":"lunch"}`}))
 	shut := mustParse(t, text(map[string]string{"meta": `{"decision_class":"lunch"}`, "hatches": `{"dialogue":false,"free_text":true}`}))
+	mute := mustParse(t, text(map[string]string{"meta": `{"decision_class":"lunch"}`, "hatches": `{"dialogue":true,"free_text":false}`}))
 	lunch := envelope.Consequential{Ordinary: []string{"lunch", ""}}
-	if all := (envelope.Consequential{}); !all.Holds(plain) || !all.Holds(classed) || lunch.Holds(classed) || !lunch.Holds(plain) || !lunch.Holds(shut) {
+	if all := (envelope.Consequential{}); !all.Holds(plain) || !all.Holds(classed) || lunch.Holds(classed) || !lunch.Holds(plain) || !lunch.Holds(shut) || !lunch.Holds(mute) {
 		t.Error("what is consequential")
+	}
+}
+
+// What goes into a ledger is not the caller's any more, and of what is refused the latest stay.
+//
+// covers ENV-045, ENV-108
+func TestMemoryIsItsOwn(t *testing.T) {
+	l := envelope.NewMemory()
+	e := mustParse(t, text(map[string]string{"hatches": `{"dialogue":true,"free_text":false}`}))
+	digest := envelope.EvidenceDigest([]byte("x"))
+	kept := map[int][]jcs.Digest{0: {digest}}
+	evidence, err := envelope.NewEvidence(e, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := goodDraft()
+	d.Closed = []envelope.Closure{{Hatch: envelope.FreeText, Reason: "r"}}
+	em := d.Emission(e)
+	d.Closed[0].Reason, kept[0][0] = "changed", "changed"
+	em.Agent, em.Principal, em.At, em.Evidence = "agent:files", "~dana", noon(), evidence
+	if err := l.Emit(t.Context(), em); err != nil {
+		t.Fatal(err)
+	}
+	em.Closed[0].Reason = "changed"
+	evidence.Of(0)[0] = "changed"
+	for range 2 {
+		got, err := l.Envelope(t.Context(), e.Digest())
+		if err != nil || got.Closed[0].Reason != "r" || got.Evidence.Of(0)[0] != digest {
+			t.Errorf("%+v, %v, %v", got.Closed, got.Evidence.Of(0), err)
+		}
+		got.Closed[0].Reason = "changed"
+	}
+	for range 1030 {
+		if _, err := envelope.Settle(t.Context(), l, []byte("{"), arrival()); err == nil {
+			t.Fatal("half an object was taken")
+		}
+	}
+	if _, err := envelope.Settle(t.Context(), l, []byte("[]"), arrival()); err == nil {
+		t.Fatal("a list was taken")
+	}
+	if list := l.Discards(); len(list) != 1024 || list[1023].Text != envelope.EvidenceDigest([]byte("[]")) {
+		t.Errorf("%d refused resolutions are kept, or not the latest", len(list))
 	}
 }
 

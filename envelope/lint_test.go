@@ -2,8 +2,10 @@ package envelope_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bindery/bindery/envelope"
 )
@@ -123,6 +125,27 @@ func TestLintsLetPass(t *testing.T) {
 	}
 }
 
+// The lints take about as long for one text as for another of its length: what is received is linted
+// too, and its sender must not have the reader work for a minute.
+func TestLintsTakeNoLonger(t *testing.T) {
+	took := func(finding string) time.Duration {
+		e := mustParse(t, text(map[string]string{"findings": "[" + str(finding) + "]"}))
+		least := time.Hour
+		for range 3 {
+			begin := time.Now()
+			envelope.Lint(e)
+			least = min(least, time.Since(begin))
+		}
+		return least
+	}
+	plain := took(strings.Repeat("word ", 400))
+	for _, unit := range []string{"A. ", "A.) ", ". 1", "if, "} {
+		if hostile := took(strings.Repeat(unit, 2000/len(unit))); hostile > 50*plain {
+			t.Errorf("%q over and over takes %s, and words take %s", unit, hostile, plain)
+		}
+	}
+}
+
 // The builder refuses what blocks, slot by slot, and a received envelope of the same words is still
 // well-formed: the lints decide nothing for a surface (E1, AE-19).
 //
@@ -150,6 +173,13 @@ func TestBuildLints(t *testing.T) {
 		if !envelope.Blocks(lint.Findings) || !strings.Contains(err.Error(), path+": ") {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+	// Beside what blocks stands all that warns, also by what the draft is compared with.
+	said := goodDraft()
+	said.Synopsis, said.Context.Input = "It depends on the board.", said.Findings[:1]
+	var lint *envelope.LintError
+	if _, err := said.Build(envelope.Ready()); !errors.As(err, &lint) || !slices.ContainsFunc(lint.Findings, func(f envelope.Finding) bool { return f.Rule == "recaps_input" }) {
+		t.Errorf("what the principal said is not compared with: %v", err)
 	}
 	hedged := mustParse(t, text(map[string]string{"synopsis": `"It depends."`, "stem": `"Surely?"`}))
 	if !envelope.Blocks(envelope.Lint(hedged)) {

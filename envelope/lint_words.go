@@ -5,12 +5,17 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 var (
 	quoted       = regexp.MustCompile(`"[^"]*"|“[^”]*”|‘[^’]*’|«[^»]*»`)
 	abbreviation = regexp.MustCompile(`(?i)(?:^|[\s(])(?:dr|mr|mrs|ms|mx|prof|st|no|nos|vs|cf|e\.g|i\.e|etc|inc|ltd|co|corp|plc|p|pp|art|arts|sec|fig|approx|dept|est|min|max|jr|sr|a\.m|p\.m|u\.s|u\.k|rev|gen|col|capt|lt|sgt|hon|messrs|mt|ave|rd|vol|ed|ref|tel|ext|[a-z])\.$`)
 )
+
+// maxAbbreviation is more than any of them has in bytes, so that a match needs the blank before it or
+// the beginning of the text: looking further back would take its time again at every full stop.
+const maxAbbreviation = 16
 
 // plainText is a text for patterns: lower case, straight apostrophes, one blank between words, and
 // nothing of what is quoted, which is somebody else's wording.
@@ -26,8 +31,8 @@ func severalSentences(s string) bool {
 		if c := s[i]; c != '.' && c != '!' && c != '?' || s[i+1] != ' ' && s[i+1] != ')' {
 			continue
 		}
-		next := []rune(strings.TrimLeft(s[i+1:], ` )("'`))
-		if len(next) == 0 || !unicode.IsUpper(next[0]) && !unicode.IsDigit(next[0]) || s[i] == '.' && abbreviation.MatchString(s[:i+1]) {
+		next, _ := utf8.DecodeRuneInString(strings.TrimLeft(s[i+1:], ` )("'`))
+		if !unicode.IsUpper(next) && !unicode.IsDigit(next) || s[i] == '.' && abbreviation.MatchString(s[max(0, i-maxAbbreviation):i+1]) {
 			continue
 		}
 		return true

@@ -51,10 +51,14 @@ type Matter struct {
 	Subject   string // what is decided; for a gateway, the action binding
 }
 
-// NewMatter begins to deliberate.
+// NewMatter begins to deliberate. Each name is UTF-8 in at most 1024 bytes, so that every state of the
+// matter can be kept, and a veto with it; of a longer subject take a digest.
 func NewMatter(m Matter) (Deliberating, error) {
 	if blank(m.Agent) || blank(m.Principal) || blank(m.Subject) {
 		return Deliberating{}, errors.New("envelope: a matter has an agent, one principal and a subject")
+	}
+	if err := checkNames(m.Agent, m.Principal, m.Subject); err != nil {
+		return Deliberating{}, err
 	}
 	return Deliberating{course{Matter: m}}, nil
 }

@@ -31,6 +31,16 @@ func TestParseReadsEverySlot(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
+	// A text that ends in what stands before a quotation mark, and what follows it.
+	for _, s := range []string{`\`, `\\`, `\"`, `"\`, `a\`, `",`, "\x01\\", "\b\f\n\r\t\x00\x1f\x7f"} {
+		e := mustParse(t, text(map[string]string{"offer": str(s), "synopsis": str(s), "findings": "[" + str(s) + "," + str(s) + "]"}))
+		if diff := cmp.Diff([]any{s, s, []string{s, s}, "Which?"}, []any{e.Offer(), e.Synopsis(), e.Findings(), e.Stem()}); diff != "" {
+			t.Errorf("%q: want -, got +:\n%s", s, diff)
+		}
+	}
+	if m, want := mustParse(t, text(map[string]string{"meta": `{"calibration_note":"","decision_class":""}`})).Meta(), (envelope.Meta{HasDecisionClass: true, HasCalibrationNote: true}); m != want {
+		t.Errorf("empty texts are absent: %+v", m)
+	}
 	doc := mustParse(t, `{"findings":["Three of the four files name patients."],"offer":"Ask for any of the files.","question":{"hatches":{"dialogue":true,"free_text":true},`+
 		`"options":[{"label":"Release the fourth file","reasoning":"It names nobody."},{"label":"Release nothing","reasoning":"The request is withdrawn anyway in May."}],`+
 		`"recommended_idx":0,"stem":"Which files go to the institute?"},"recommendations":["Send the fourth file by the secure channel."],"synopsis":"Release the fourth file alone."}`)
@@ -82,7 +92,7 @@ func TestLimits(t *testing.T) {
 			return map[string]string{"meta": `{"calibration_note":` + str(s) + `}`}
 		}},
 	} {
-		for _, char := range []string{"x", "é", "🌱"} {
+		for _, char := range []string{"x", "é", "🌱", `"`, "\x01"} {
 			if _, err := envelope.Parse([]byte(text(l.put(strings.Repeat(char, l.limit))))); err != nil {
 				t.Errorf("%s: %d of %s: %v", l.path, l.limit, char, err)
 			}
@@ -168,11 +178,21 @@ func TestErrorTexts(t *testing.T) {
 	}
 	for _, in := range []string{
 		text(map[string]string{"surplus": `"geheim"`}), strings.Replace(text(nil), `"offer"`, `"geheim"`, 1), `{"geheim":1,"geheim":2}`, `{"offer":{"geheim":[1.5]}}`,
-		`"geheim`, `{"meta":{"geheim/x~y":1},"findings":[]}`,
+		`"geheim`, `{"meta":{"geheim/x~y":1},"findings":[]}`, `{"4711":1}`, `{"question":{"4711":1}}`, `{"findings":{"4711":1.5}}`, `{"findings":[[{"4711":1.5}]]}`,
+		`{"question":{"question":{"geheim":1.5}}}`, `{"":{"4711":1.5}}`,
 	} {
 		_, err := envelope.Parse([]byte(in))
-		if err == nil || strings.Contains(err.Error(), "geheim") {
+		if err == nil || strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "4711") {
 			t.Errorf("%s: %v", in, err)
+		}
+	}
+	for in, want := range map[string]string{
+		text(map[string]string{"findings": `["a","b",1]`}):                                      "envelope: /findings/2: is not a string (ENV-019)",
+		text(map[string]string{"options": `[{"label":"One","reasoning":"r"},{"label":"Two"}]`}): "envelope: /question/options/1/reasoning: is missing (ENV-032)",
+		text(map[string]string{"meta": `{"by":"me"}`}):                                          "envelope: /meta: is not a member that the grammar knows (ENV-007)",
+	} {
+		if _, err := envelope.Parse([]byte(in)); fmt.Sprint(err) != want {
+			t.Errorf("got %q, want %q", err, want)
 		}
 	}
 	_, err = envelope.Parse([]byte(`[]`))

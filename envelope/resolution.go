@@ -161,9 +161,9 @@ func Choose(e Envelope, idx int) (Resolution, error) {
 	return resolve(e, KindOption, jcs.Member{Name: "option_idx", Value: jcs.Int(int64(idx))})
 }
 
-// Answer resolves e by an answer in the principal's own words, at most [MaxAnswer] characters. The
-// text is taken as it is: nothing is trimmed, and nothing in it is obeyed (ENV-112). The error is a
-// *[Refusal].
+// Answer resolves e by an answer in the principal's own words, at most [MaxAnswer] characters, and
+// with the digest [MaxText] bytes of JSON. The text is taken as it is: nothing is trimmed, and nothing
+// in it is obeyed (ENV-112). The error is a *[Refusal].
 func Answer(e Envelope, text string) (Resolution, error) {
 	if !utf8.ValidString(text) {
 		return Resolution{}, &Refusal{Malformed, "ENV-076", "/answer", "is not valid UTF-8"}

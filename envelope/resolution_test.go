@@ -61,7 +61,7 @@ func TestAgainst(t *testing.T) {
 		e    envelope.Envelope
 		idx  int
 		good bool
-	}{{two, 0, true}, {two, 1, true}, {two, 2, false}, {two, 3, false}, {two, -1, false}, {two, 1 << 40, false}, {wide, 3, true}, {wide, 4, false}} {
+	}{{two, 0, true}, {two, 1, true}, {two, 2, false}, {two, 3, false}, {two, -1, false}, {two, 1 << 40, false}, {two, 1 << 60, false}, {wide, 3, true}, {wide, 4, false}} {
 		r, err := envelope.Choose(c.e, c.idx)
 		if c.good != (err == nil) {
 			t.Errorf("%d of %d: %v", c.idx, len(c.e.Options()), err)

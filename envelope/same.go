@@ -8,6 +8,10 @@ import (
 	"github.com/bindery/bindery/jcs"
 )
 
+// fillers are letters and symbols by their category, and nothing to the eye: of Hangul, and the blank
+// of Braille.
+const fillers = "\u115f\u1160\u3164\uffa0\u2800"
+
 // sameKey is the key under which two wordings are the same (E6, AE-15): letters without case and
 // without marks, runs of white space as one space, no punctuation at the end, and nothing that
 // cannot be seen. It is coarser than NFC with case folding, so that a question that was declined
@@ -20,7 +24,7 @@ func sameKey(s string) string {
 		case unicode.In(r, unicode.Z) || unicode.IsSpace(r):
 			space = len(key) > 0
 			continue
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Cc):
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Cc), strings.ContainsRune(fillers, r):
 			continue
 		case space:
 			key, space = append(key, ' '), false

@@ -11,7 +11,8 @@ const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 func EnvelopeSchema() []byte { return envelopeShape().document() }
 
 // ResolutionSchema returns a JSON Schema (2020-12) of a resolution, fit to be the schema of a tool's
-// argument. Of [ParseResolution] it says all but what is refused before there is a value.
+// argument. Of [ParseResolution] it says all but what is refused before there is a value, and that
+// an answer of characters that are no white space and do not show is blank.
 func ResolutionSchema() []byte { return resolutionShape().document(forms()) }
 
 func (s *shape) document(more ...jcs.Member) []byte {

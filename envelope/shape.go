@@ -1,5 +1,7 @@
 package envelope
 
+import "strings"
+
 // The limits. They are ours: the grammar has none but two to four options, and every text that is
 // read needs one. Characters are Unicode code points.
 const (
@@ -92,8 +94,9 @@ const (
 	slotAnswer
 )
 
-// visible is a text that is not blank, as [blank] says it.
-const visible = `[^\p{Z}\p{Cc}\p{Cf}]`
+// visible is nearly what [blank] says, in what every dialect of patterns has: a surface may hand a
+// tool's schema on to a model's provider, and some of those refuse all tools for one \p{Cf}.
+const visible = `\S`
 
 // shapes is the one table: [envelopeShape] and [resolutionShape].
 var shapes = [...]shape{
@@ -170,16 +173,21 @@ func envelopeShape() *shape { return &shapes[0] }
 
 func resolutionShape() *shape { return &shapes[1] }
 
-// isName reports whether a name is one of the grammar's.
-func isName(name string) bool {
-	return envelopeShape().names(name) || resolutionShape().names(name)
-}
-
-func (s *shape) names(name string) bool {
+// knows returns how many bytes of a JSON Pointer lead to something that the grammar has: its names, and
+// in a list an index of at most two digits, as which no name of the input can pass that says much.
+func (s *shape) knows(path string) int {
+	if path == "" {
+		return 0
+	}
+	token, _, _ := strings.Cut(path[1:], "/")
+	n := 1 + len(token)
+	if s.item != nil && 0 < len(token) && len(token) <= 2 && strings.Trim(token, "0123456789") == "" {
+		return n + s.item.knows(path[n:])
+	}
 	for i := range s.members {
-		if m := &s.members[i]; m.name == name || m.value.names(name) {
-			return true
+		if m := &s.members[i]; m.name == token {
+			return n + m.value.knows(path[n:])
 		}
 	}
-	return s.item != nil && s.item.names(name)
+	return 0
 }

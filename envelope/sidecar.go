@@ -66,7 +66,7 @@ func (ev Evidence) JSON() []byte {
 
 // ParseEvidence reads the evidence of e as [Evidence.JSON] writes it.
 func ParseEvidence(e Envelope, text []byte) (Evidence, error) {
-	v, err := profile().Parse(text)
+	v, err := jcs.Profile{MaxSize: maxSidecar}.Parse(text)
 	if err != nil {
 		return Evidence{}, err
 	}

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -162,10 +163,10 @@ func ParseState(text []byte) (State, error) {
 		d.declined = append(d.declined, asked)
 	}
 	s, err := parseState(r, d.course)
-	if err != nil {
+	if err := cmp.Or(err, r.Close()); err != nil {
 		return nil, err
 	}
-	return s, r.Close()
+	return s, nil
 }
 
 func parseState(r *jcs.Reader, c course) (State, error) {

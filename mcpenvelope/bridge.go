@@ -184,7 +184,9 @@ func (b *Bridge) put(ctx context.Context, c *call, q *question) (mcp.Result, err
 			return nil, ctx.Err()
 		}
 		c.e.cfg.Log.WarnContext(ctx, "the client could not be asked", "mode", string(q.mode), "error", err)
-		b.drop(q.page)
+		if b.drop(q.page) { // as in answered
+			return b.await(ctx, c, q)
+		}
 		if q.mode == byPage && formOrText(c.req.ClientCapabilities().Elicitation) == byForm {
 			q.mode, q.page = byForm, nil
 			return b.put(ctx, c, q)
@@ -241,10 +243,16 @@ func (b *Bridge) await(ctx context.Context, c *call, q *question) (mcp.Result, e
 	select {
 	case <-q.page.done:
 	case <-timer.C:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // nobody hears this call: what is decided stays for the next that asks
+		return nil, ctx.Err()
+	}
+	select {
+	case <-q.page.done:
+	default:
 		return b.tell(c, q, fmt.Sprintf("Nobody has decided yet. The page stays open until %s: %s\nTo ask what was decided, call this tool with {%q: %q}.",
 			b.expiry(q.page).UTC().Format(time.RFC3339), b.cfg.Pages+q.page.path, c.e.cfg.Names.Await, q.em.Envelope.Digest()))
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 	d, ok := b.collect(q.page)
 	if !ok {
@@ -257,13 +265,10 @@ func (b *Bridge) await(ctx context.Context, c *call, q *question) (mcp.Result, e
 	return c.decided(ctx, d, nil)
 }
 
-// claim answers a call that asks for the outcome of a page.
+// claim answers a call that asks for the outcome of a page. Without a bridge there is none.
 func (b *Bridge) claim(ctx context.Context, c *call, digest string) (mcp.Result, error) {
-	b.mu.Lock()
-	p := b.byDigest[digest]
-	over := p != nil && !b.now().Before(p.expires)
-	b.mu.Unlock()
-	if p == nil || over || p.em.Session != c.e.cfg.Session(c.req) || p.tool != c.req.Params.Name {
+	p := b.pageOf(digest)
+	if p == nil || p.em.Session != c.e.cfg.Session(c.req) || p.tool != c.req.Params.Name {
 		return c.refused(&envelope.Refusal{Name: envelope.Unknown, Row: "ENV-078", Rule: "no page of this digest waits for this caller"}), nil
 	}
 	q := &question{result: c.result(), em: p.em, mode: byPage, page: p}
@@ -278,6 +283,10 @@ func (b *Bridge) takenBefore(p *page) *envelope.Refusal {
 	if p.elsewhere {
 		rule = "the envelope was resolved by another way than its page"
 	}
+	return takenElsewhere(rule)
+}
+
+func takenElsewhere(rule string) *envelope.Refusal {
 	return &envelope.Refusal{Name: envelope.Taken, Row: "ENV-079", Path: "/envelope_digest", Rule: rule}
 }
 

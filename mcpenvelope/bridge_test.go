@@ -228,13 +228,15 @@ func TestFormUnclear(t *testing.T) {
 // covers ENV-084, ENV-096, ENV-109
 func TestText(t *testing.T) {
 	bare := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, Logger: quiet})
-	w, _, _ := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
 	c := newClient(t, mcpenvelope.ClientConfig{Trusted: true})
-	r := call(t, c, inMemory(t, w, c, bare, "2025-11-25"), "propose", nil)
-	if text := words(r.Result); r.Envelope.IsZero() || !strings.HasPrefix(text, "Release 1 is ready.\n") || !strings.Contains(text, "Which view is published?") || !strings.Contains(text, r.Envelope.Digest().String()) {
-		t.Errorf("answered with %s", r.Raw)
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		w, _, _ := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+		r := call(t, c, inMemory(t, w, c, bare, version), "propose", nil)
+		if text := words(r.Result); r.Envelope.IsZero() || !strings.HasPrefix(text, "Release 1 is ready.\n") || !strings.Contains(text, "Which view is published?") || !strings.Contains(text, r.Envelope.Digest().String()) {
+			t.Errorf("%s: answered with %s", version, r.Raw)
+		}
 	}
-	w, _, _ = bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	w, _, _ := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
 	w.attach = func(int) *mcp.CallToolResult {
 		r, e := said("x"), emission(t, "1")
 		e.Needs = envelope.TTYPassphrase

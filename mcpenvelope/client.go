@@ -76,7 +76,8 @@ type Reply struct {
 }
 
 // ErrNotRaw is returned by [Client.Call] for a session whose connection does not go through this
-// client: its results cannot be looked at, and a surface looks at each of them (ENV-087).
+// client, and for a result of more than [MaxResult] bytes: they cannot be looked at, and a surface looks
+// at each (ENV-087). The reply beside it has the ordinary content alone.
 var ErrNotRaw = errors.New("mcpenvelope: the bytes of the result are not known, or too many: connect through Client.Transport or Client.HTTP")
 
 // Call calls a tool and looks at its result, whatever the tool has advertised. A malformed envelope is
@@ -89,11 +90,11 @@ func (c *Client) Call(ctx context.Context, s *mcp.ClientSession, params *mcp.Cal
 	reply := &Reply{Result: res}
 	text, ok := res.Meta[c.rawKey].(string)
 	if !ok {
-		return nil, ErrNotRaw
+		return reply, ErrNotRaw
 	}
 	delete(res.Meta, c.rawKey)
 	if reply.Raw, err = base64.StdEncoding.DecodeString(text); err != nil {
-		return nil, ErrNotRaw
+		return reply, ErrNotRaw
 	}
 	c.judge(ctx, reply)
 	return reply, nil
@@ -119,7 +120,7 @@ func (c *Client) judge(ctx context.Context, r *Reply) {
 }
 
 // Resolve hands a resolution to the agent: as the argument of its next tool call (section 7.3). args
-// are the tool's own arguments, nil for none.
+// are the tool's own arguments, nil for none; what the tool requires has to be among them.
 func (c *Client) Resolve(ctx context.Context, s *mcp.ClientSession, tool string, args map[string]any, r envelope.Resolution) (*Reply, error) {
 	if r.IsZero() {
 		return nil, errors.New("mcpenvelope: there is no resolution to hand over")

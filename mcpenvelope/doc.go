@@ -20,8 +20,13 @@
 //	emitter, err := mcpenvelope.New(mcpenvelope.Config{Agent: "release-approver", Ledger: ledger, Emits: []string{"propose"}})
 //	server.AddReceivingMiddleware(emitter.Middleware())
 //
-// tools/list has "emits_binding_moment": true in the tool's annotations and its _meta, and a schema of
-// the argument below. Both are advice (section 8.2).
+//	emission := draft.Emission(e) // in the tool's handler, beside its ordinary result
+//	emission.Principal = "ana"
+//	mcpenvelope.Attach(result, emission)
+//
+// The example has the whole of both ends, which say what they are by [Names.AddToServer] and
+// [Names.AddToClient]. tools/list has "emits_binding_moment": true in the tool's annotations and its
+// _meta, and a schema of the argument below. Both are advice (section 8.2).
 //
 // # Taking
 //
@@ -31,11 +36,15 @@
 //	{"name":"propose","arguments":{"binding_resolution":
 //	 {"envelope_digest":"sha256:…","resolution":"option","option_idx":0}}}
 //
-// The tool is then called, and finds the decision with [DecisionOf]. A resolution that is malformed,
-// unknown, taken before, out of range or by a closed hatch is discarded and recorded, the tool is not
-// called, and the answer is an error result whose _meta names the fault ([MetaRefusal]). All of these
-// resolutions have the assurance client: they prove no human (E4), and an emission that needs more is
-// not resolved here at all.
+// The tool is then called, and finds the decision with [DecisionOf]. The resolution is taken before:
+// a tool whose own arguments are required is called with them again, or the SDK refuses the call and
+// the decision is spent; the answer says so. What a decision is about, the tool has to keep under the
+// envelope's digest.
+//
+// A resolution that is malformed, unknown, taken before, out of range or by a closed hatch is discarded
+// and recorded, the tool is not called, and the answer is an error result whose _meta names the fault
+// ([MetaRefusal]). All of these resolutions have the assurance client: they prove no human (E4), and an
+// emission that needs more is not resolved here at all.
 //
 // # For clients that render no envelopes
 //

@@ -76,12 +76,16 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestNotWrapped: a session that does not go through the client is not taken for one without
-// envelopes.
+// envelopes; its ordinary content is there.
 func TestNotWrapped(t *testing.T) {
 	w, c := newWorld(t), newClient(t, mcpenvelope.ClientConfig{})
 	cs := inMemory(t, w, newClient(t, mcpenvelope.ClientConfig{}), renders(t), "2025-11-25")
-	if _, err := c.Call(t.Context(), cs, &mcp.CallToolParams{Name: "propose"}); err == nil {
-		t.Error("a result was looked at whose bytes are not known")
+	r, err := c.Call(t.Context(), cs, &mcp.CallToolParams{Name: "propose"})
+	if !errors.Is(err, mcpenvelope.ErrNotRaw) {
+		t.Fatal("a result was looked at whose bytes are not known")
+	}
+	if words(r.Result) != "Release 1 is ready.\n" || !r.Envelope.IsZero() {
+		t.Errorf("beside the error is %+v", r)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/bindery/bindery/envelope"
@@ -104,12 +105,22 @@ func CallerOf(req *mcp.CallToolRequest) string {
 
 type decisionKey struct{}
 
+// A handed decision is one on its way to a tool.
+type handed struct {
+	decision envelope.Decision
+	seen     atomic.Bool // by the tool
+}
+
 // DecisionOf returns what was decided, in a tool handler that is called with a resolution that was
 // just taken. The handler that was called without one, once made the envelope; this call is where it
 // is acted on. A tool that has several decisions tells them apart by [envelope.Emission.Matter].
 func DecisionOf(ctx context.Context) (envelope.Decision, bool) {
-	d, ok := ctx.Value(decisionKey{}).(envelope.Decision)
-	return d, ok
+	h, ok := ctx.Value(decisionKey{}).(*handed)
+	if !ok {
+		return envelope.Decision{}, false
+	}
+	h.seen.Store(true)
+	return h.decision, true
 }
 
 // attachedKey is where an emission rides from the handler to the middleware, within the process.

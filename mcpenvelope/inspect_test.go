@@ -3,6 +3,7 @@ package mcpenvelope_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -146,6 +147,19 @@ func TestNothingFails(t *testing.T) {
 	}
 	if n < 30 {
 		t.Errorf("%d calls", n)
+	}
+}
+
+// TestTooLarge: of a result that is too large to be looked at the ordinary content is there, beside an
+// error that says that an envelope may have been overlooked.
+//
+// covers ENV-087, ENV-100
+func TestTooLarge(t *testing.T) {
+	large := `{"content":[{"type":"text","text":"ordinary"}],"structuredContent":{"x":"` + strings.Repeat("x", mcpenvelope.MaxResult) + `"},"binding_moment":` + text1 + `}`
+	c := newClient(t, mcpenvelope.ClientConfig{Trusted: true})
+	r, err := c.Call(t.Context(), reach(t, c, script(t, map[string]string{"x": large}, false)), &mcp.CallToolParams{Name: "x"})
+	if !errors.Is(err, mcpenvelope.ErrNotRaw) || r == nil || words(r.Result) != "ordinary\n" || !r.Envelope.IsZero() {
+		t.Errorf("%v", err)
 	}
 }
 

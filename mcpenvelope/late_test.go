@@ -3,8 +3,11 @@ package mcpenvelope_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -233,5 +236,202 @@ func TestTextNeedsMore(t *testing.T) {
 	}
 	if !strings.Contains(said, "Which view is published?") || !strings.Contains(said, "passkey-uv") || !strings.Contains(said, "is refused") {
 		t.Errorf("it says\n%s", said)
+	}
+}
+
+// TestDecidedThenFailed: who decides on the page has decided, also if the client then fails to answer;
+// nobody is asked once more.
+//
+// covers ENV-079
+func TestDecidedThenFailed(t *testing.T) {
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	decide := at(t, s, func(r reader) {
+		v := r.form("option")
+		v.Set("option_idx", "1")
+		r.post(v, nil)
+	})
+	u.answers = append(u.answers, func(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		if _, err := decide(p); err != nil {
+			t.Error(err)
+		}
+		return nil, errors.New("the browser is gone")
+	})
+	r := call(t, c, inMemory(t, w, c, u.client(true, true), "2025-11-25"), "propose", nil)
+	if words(r.Result) != "done: option 1\n" || len(u.asked) != 1 {
+		t.Errorf("asked %d times, answered with %s", len(u.asked), r.Raw)
+	}
+}
+
+// TestCancelled: what is decided on a page is not handed to a call that is over, but to the next that asks.
+//
+// covers ENV-079
+func TestCancelled(t *testing.T) {
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	over := true
+	w.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if r, ok := req.(*mcp.CallToolRequest); ok && r.Params.RequestState != "" && over {
+				cancelled, cancel := context.WithCancel(ctx)
+				cancel()
+				ctx = cancelled
+			}
+			return next(ctx, method, req)
+		}
+	})
+	c := newClient(t, mcpenvelope.ClientConfig{Trusted: true})
+	cs := inMemory(t, w, c, manual(false, true), "2026-07-28")
+	asked, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "propose"})
+	if err != nil || !asked.NeedsInput() {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	_, _ = at(t, s, func(r reader) {
+		v := r.form("option")
+		v.Set("option_idx", "0")
+		r.post(v, nil)
+	})(asked.InputRequests["binding"].(*mcp.ElicitParams))
+	again := func() (*mcp.CallToolResult, error) {
+		return cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "propose", RequestState: asked.RequestState, InputResponses: mcp.InputResponseMap{"binding": &mcp.ElicitResult{Action: "accept"}}})
+	}
+	for range 16 { // which of two events that are both there is taken first is chance
+		if res, err := again(); err == nil {
+			t.Fatalf("a call that is over is answered with %q", words(res))
+		}
+	}
+	over = false
+	if res, err := again(); err != nil || words(res) != "done: option 0\n" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// TestReaderGone: who sends the form of a page and closes it at once has decided all the same.
+//
+// covers ENV-079
+func TestReaderGone(t *testing.T) {
+	l := patient{slow{envelope.NewMemory(), make(chan struct{}), make(chan struct{})}}
+	w, b, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"}, func(c *mcpenvelope.Config) { c.Ledger = l })
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	u.answers = append(u.answers, at(t, s, func(r reader) {
+		v := r.form("option")
+		v.Set("option_idx", "0")
+		ctx, leave := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.url.Host+r.url.Path, strings.NewReader(v.Encode()))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", "http://"+r.url.Host)
+		go func() {
+			<-l.begun
+			leave()
+			close(l.end)
+		}()
+		b.ServeHTTP(httptest.NewRecorder(), req)
+	}))
+	r := call(t, c, inMemory(t, w, c, u.client(false, true), "2025-11-25"), "propose", nil)
+	if words(r.Result) != "done: option 0\n" {
+		t.Errorf("answered with %s", r.Raw)
+	}
+}
+
+// A patient ledger takes, and does not answer who has left.
+type patient struct{ slow }
+
+func (l patient) Take(ctx context.Context, t envelope.Taking) (envelope.Emission, error) {
+	em, err := l.slow.Take(ctx, t)
+	return em, errors.Join(err, ctx.Err())
+}
+
+// TestHandedOver: a page whose decision is handed over makes room before the day that one is kept for
+// whoever has not asked yet.
+func TestHandedOver(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"}, func(c *mcpenvelope.Config) { c.Now = func() time.Time { return now } })
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	var page reader
+	u.answers = append(u.answers, at(t, s, func(r reader) {
+		page = r
+		v := r.form("option")
+		v.Set("option_idx", "0")
+		r.post(v, nil)
+	}))
+	call(t, c, inMemory(t, w, c, u.client(false, true), "2025-11-25"), "propose", nil)
+	for _, want := range []int{http.StatusGone, http.StatusNotFound} {
+		if status, _, _ := page.request(http.MethodGet, nil, nil); status != want {
+			t.Errorf("the page answers %d and not %d", status, want)
+		}
+		now = now.Add(mcpenvelope.DefaultLifetime)
+	}
+}
+
+// TestResolvedByAnother: a page learns from the ledger that another process has resolved its envelope,
+// and so does the call that waits for it.
+//
+// covers ENV-079
+func TestResolvedByAnother(t *testing.T) {
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"})
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	chosen, err := envelope.Choose(parse(t, text1), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.answers = append(u.answers, at(t, s, func(r reader) {
+		v := r.form("option")
+		v.Set("option_idx", "1")
+		if _, err := envelope.Settle(t.Context(), w.ledger, chosen.JSON(), envelope.Arrival{Agent: "release-approver", By: "another", At: time.Now()}); err != nil {
+			t.Error(err)
+		}
+		if status, _ := r.post(v, nil); status != http.StatusGone {
+			t.Errorf("the page answers %d", status)
+		}
+	}))
+	r := call(t, c, inMemory(t, w, c, u.client(false, true), "2025-11-25"), "propose", nil)
+	if r.Result.Meta[mcpenvelope.MetaRefusal] != envelope.Taken || len(w.done()) > 0 {
+		t.Errorf("answered with %s, effects %q", r.Raw, w.done())
+	}
+}
+
+// late is a ledger whose first answer comes late: it has taken by then.
+type late struct {
+	envelope.Ledger
+	begun, end chan struct{}
+}
+
+func (l late) Take(ctx context.Context, t envelope.Taking) (envelope.Emission, error) {
+	em, err := l.Ledger.Take(ctx, t)
+	if err == nil {
+		close(l.begun)
+		<-l.end
+	}
+	return em, err
+}
+
+// TestSentTwiceAtOnce: of two forms of one page at the same time one decides, whichever the ledger
+// answers first, and the call that waits gets it.
+//
+// covers ENV-079
+func TestSentTwiceAtOnce(t *testing.T) {
+	l := late{envelope.NewMemory(), make(chan struct{}), make(chan struct{})}
+	w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages"}, func(c *mcpenvelope.Config) { c.Ledger = l })
+	c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
+	statuses := make(chan [2]int, 1)
+	u.answers = append(u.answers, at(t, s, func(r reader) {
+		v := r.form("option")
+		v.Set("option_idx", "1")
+		go func() {
+			var two [2]int
+			var group sync.WaitGroup
+			group.Go(func() { two[0], _ = r.post(v, nil) })
+			<-l.begun
+			group.Go(func() { two[1], _ = r.post(v, nil) })
+			time.Sleep(20 * time.Millisecond)
+			close(l.end)
+			group.Wait()
+			statuses <- two
+		}()
+	}))
+	r := call(t, c, inMemory(t, w, c, u.client(false, true), "2025-11-25"), "propose", nil)
+	if words(r.Result) != "done: option 1\n" {
+		t.Errorf("answered with %s", r.Raw)
+	}
+	if got := <-statuses; got != [2]int{http.StatusOK, http.StatusGone} {
+		t.Errorf("the page answers %d", got)
 	}
 }

@@ -27,7 +27,8 @@ type call struct {
 	e     *Emitter
 	req   *mcp.CallToolRequest
 	next  mcp.MethodHandler
-	asked int // envelopes put to a person by the bridge
+	args  []byte // as received, with what is taken out of them
+	asked int    // envelopes put to a person by the bridge
 }
 
 // Middleware returns the receiving middleware. It takes resolutions out of calls, puts envelopes on
@@ -38,7 +39,7 @@ func (e *Emitter) Middleware() mcp.Middleware {
 			switch req := req.(type) {
 			case *mcp.CallToolRequest:
 				if method == methodCall && req.Params != nil {
-					return (&call{e: e, req: req, next: next}).serve(ctx)
+					return (&call{e: e, req: req, next: next, args: req.Params.Arguments}).serve(ctx)
 				}
 			case *mcp.ListToolsRequest:
 				if method == methodList {
@@ -55,16 +56,16 @@ func (e *Emitter) Middleware() mcp.Middleware {
 }
 
 func (c *call) serve(ctx context.Context) (mcp.Result, error) {
-	if b := c.e.cfg.Bridge; b != nil && strings.HasPrefix(c.req.Params.RequestState, statePrefix) {
-		return b.resume(ctx, c)
-	}
 	taken, err := c.takeOut()
 	if err != nil {
 		return nil, err
 	}
+	b := c.e.cfg.Bridge
 	switch {
-	case taken.await != "" && c.e.cfg.Bridge != nil:
-		return c.e.cfg.Bridge.claim(ctx, c, taken.await)
+	case b != nil && strings.HasPrefix(c.req.Params.RequestState, statePrefix):
+		return b.resume(ctx, c) // the same arguments as in the first round, which has done what they ask
+	case taken.await != "":
+		return b.claim(ctx, c, taken.await)
 	case taken.resolution != nil:
 		d, err := c.settle(ctx, taken.resolution, c.e.cfg.By(c.req))
 		return c.decided(ctx, d, err)
@@ -75,12 +76,23 @@ func (c *call) serve(ctx context.Context) (mcp.Result, error) {
 // run calls the tool and delivers what it made.
 func (c *call) run(ctx context.Context) (mcp.Result, error) {
 	res, err := c.next(ctx, methodCall, c.req)
-	r, ok := res.(*mcp.CallToolResult)
-	if err != nil || !ok || r == nil {
+	r, _ := res.(*mcp.CallToolResult)
+	if h, ok := ctx.Value(decisionKey{}).(*handed); ok && !h.seen.Load() {
+		c.e.cfg.Log.ErrorContext(ctx, "a resolution was taken, and the tool has not looked at it", "tool", c.req.Params.Name)
+		if r != nil && !r.NeedsInput() {
+			copied := *r
+			copied.Content = append(slices.Clone(r.Content), &mcp.TextContent{Text: notLookedAt})
+			res, r = &copied, &copied
+		}
+	}
+	if err != nil || r == nil {
 		return res, err
 	}
 	return c.deliver(ctx, r)
 }
+
+const notLookedAt = "The resolution that came with this call is taken, and this tool has not looked at it: nothing was done because of it. " +
+	"It is not taken a second time; what is still to be decided has to be asked anew."
 
 // settle is the one door for resolutions, from an argument, a form or a page.
 func (c *call) settle(ctx context.Context, text []byte, by string) (envelope.Decision, error) {
@@ -98,7 +110,7 @@ func (c *call) decided(ctx context.Context, d envelope.Decision, err error) (mcp
 	var refusal *envelope.Refusal
 	switch {
 	case err == nil:
-		return c.run(context.WithValue(ctx, decisionKey{}, d))
+		return c.run(context.WithValue(ctx, decisionKey{}, &handed{decision: d}))
 	case errors.As(err, &refusal):
 		c.e.cfg.Log.WarnContext(ctx, "resolution discarded", "name", refusal.Name, "row", refusal.Row)
 		return c.refused(refusal), nil

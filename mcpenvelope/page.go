@@ -1,12 +1,14 @@
 package mcpenvelope
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bindery/bindery/envelope"
@@ -27,6 +29,10 @@ type page struct {
 	tool  string // whose call it belongs to
 	em    envelope.Emission
 	done  chan struct{} // closed when it is decided, or its envelope is resolved elsewhere
+
+	// settling is held from the asking of the ledger to the keeping of its answer: of two forms at once
+	// the second must not find the envelope taken before the page is known to be decided.
+	settling sync.Mutex
 
 	// guarded by Bridge.mu
 	expires   time.Time
@@ -95,6 +101,20 @@ func (b *Bridge) pageAt(path string) *page {
 	return p
 }
 
+// pageOf returns the page of a digest, nil if there is none or its time is over.
+func (b *Bridge) pageOf(digest string) *page {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.byDigest[digest]
+	if p == nil || !b.now().Before(p.expires) {
+		return nil
+	}
+	return p
+}
+
 // collect hands over what was decided on a page, once.
 func (b *Bridge) collect(p *page) (envelope.Decision, bool) {
 	b.mu.Lock()
@@ -104,6 +124,7 @@ func (b *Bridge) collect(p *page) (envelope.Decision, bool) {
 	}
 	d := p.decision
 	p.handed, p.decision = true, envelope.Decision{} // an answer's text is kept no longer (ENV-113)
+	p.expires = b.now().Add(b.cfg.Lifetime)          // nobody else waits for it, and there is not room for many
 	return d, true
 }
 
@@ -142,16 +163,29 @@ func (b *Bridge) PageOf(digest envelope.Digest) string {
 	return b.cfg.Pages + p.path
 }
 
+// Decided reports whether the page of an envelope was decided and nobody has acted on it yet: a call of
+// the tool that asks for the outcome will.
+func (b *Bridge) Decided(digest envelope.Digest) bool {
+	p := b.pageOf(digest.String())
+	if p == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p.decided && !p.handed
+}
+
 func (b *Bridge) expiry(p *page) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return p.expires
 }
 
-func (b *Bridge) isDecided(p *page) bool {
+// isOver reports whether there is nothing to decide any more.
+func (b *Bridge) isOver(p *page) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return p.decided
+	return p.decided || p.elsewhere
 }
 
 // ServeHTTP serves the pages and their style sheet. Host and Origin are checked here, so it may share
@@ -187,10 +221,10 @@ func (b *Bridge) servePage(w http.ResponseWriter, r *http.Request, post bool) {
 		b.say(w, http.StatusNotFound, render.Refused(envelope.ErrUnknown))
 	case post && !b.sameOrigin(r):
 		http.Error(w, "this does not come from the page", http.StatusForbidden)
-	case b.isDecided(p):
-		b.say(w, http.StatusGone, render.Refused(envelope.ErrTaken))
 	case post:
 		b.submit(w, r, p)
+	case b.isOver(p):
+		b.say(w, http.StatusGone, render.Refused(envelope.ErrTaken))
 	default:
 		b.show(w, p)
 	}
@@ -256,7 +290,10 @@ func (b *Bridge) submit(w http.ResponseWriter, r *http.Request, p *page) {
 		b.say(w, http.StatusBadRequest, render.Refused(err))
 		return
 	}
-	d, err := envelope.Settle(r.Context(), b.ledger, resolution.JSON(), envelope.Arrival{
+	p.settling.Lock()
+	defer p.settling.Unlock()
+	// Who sends the form has decided, whether they wait for the answer or not.
+	d, err := envelope.Settle(context.WithoutCancel(r.Context()), b.ledger, resolution.JSON(), envelope.Arrival{
 		Agent: b.agent, Session: p.em.Session, By: "page", Assurance: envelope.Client, At: b.now(),
 	})
 	var refusal *envelope.Refusal
@@ -264,6 +301,9 @@ func (b *Bridge) submit(w http.ResponseWriter, r *http.Request, p *page) {
 	case err == nil:
 		b.decide(p, d)
 		b.say(w, http.StatusOK, v.Taken(d.Resolution))
+	case errors.Is(err, envelope.ErrTaken):
+		b.resolvedElsewhere(resolution.EnvelopeDigest()) // if it was not here
+		b.say(w, http.StatusGone, render.Refused(err))
 	case errors.As(err, &refusal):
 		b.say(w, http.StatusConflict, render.Refused(err))
 	default:

@@ -94,9 +94,9 @@ func at(t *testing.T, s *httptest.Server, do func(reader)) func(*mcp.ElicitParam
 	}
 }
 
-// TestPage: by a page, in both eras, each of the three.
+// TestPage: by a page, in both eras, each of the three. A second one is discarded and recorded.
 //
-// covers ENV-042, ENV-043, ENV-097
+// covers ENV-042, ENV-043, ENV-079, ENV-097
 func TestPage(t *testing.T) {
 	eras(t, func(t *testing.T, l link, version string) {
 		if version < "2025-11-25" {
@@ -120,6 +120,9 @@ func TestPage(t *testing.T) {
 					if status, _, _ := r.request(method, strings.NewReader(v.Encode()), nil); status != http.StatusGone {
 						t.Errorf("once more: %s is answered with %d", method, status)
 					}
+				}
+				if got := w.ledger.Discards(); len(got) != 1 || got[0].Name != envelope.Taken || got[0].By != "page" {
+					t.Errorf("of the second is recorded: %v", got)
 				}
 			}))
 			r := call(t, c, l.connect(t, w, c, u.client(true, true), version), "propose", nil)
@@ -220,11 +223,17 @@ func TestPageGuards(t *testing.T) {
 // one that asks, once, and to nobody else.
 func TestPageLater(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
-		w, _, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages", Wait: 20 * time.Millisecond})
+		w, b, s := bridged(t, mcpenvelope.BridgeConfig{Pages: "pages", Wait: 20 * time.Millisecond})
 		c, u := newClient(t, mcpenvelope.ClientConfig{Trusted: true}), &user{}
 		var page reader
 		u.answers = append(u.answers, at(t, s, func(r reader) { page = r }))
 		cs := inMemory(t, w, c, u.client(false, true), version)
+		waits := func(want bool) {
+			t.Helper()
+			if b.Decided(parse(t, text1).Digest()) != want {
+				t.Errorf("decided, and nobody has come for it: %v", !want)
+			}
+		}
 		r := call(t, c, cs, "propose", nil)
 		if !strings.Contains(words(r.Result), "Nobody has decided yet") || r.Envelope.IsZero() || len(w.done()) > 0 {
 			t.Fatalf("answered with %s", r.Raw)
@@ -233,11 +242,13 @@ func TestPageLater(t *testing.T) {
 		if r := call(t, c, cs, "propose", await); !strings.Contains(words(r.Result), "Nobody has decided yet") {
 			t.Errorf("answered with %s", r.Raw)
 		}
+		waits(false)
 		v := page.form("answer")
 		v.Set("answer", "later")
 		if status, _ := page.post(v, nil); status != http.StatusOK {
 			t.Fatalf("the page answers %d", status)
 		}
+		waits(true)
 		if len(w.done()) > 0 {
 			t.Error("the page itself has done something")
 		}
@@ -247,6 +258,7 @@ func TestPageLater(t *testing.T) {
 		if r := call(t, c, cs, "propose", await); words(r.Result) != "done: answer later\n" || w.seen[len(w.seen)-1] != `{"topic":"t"}` {
 			t.Errorf("answered with %s, called with %q", r.Raw, w.seen)
 		}
+		waits(false)
 		if r := call(t, c, cs, "propose", await); r.Result.Meta[mcpenvelope.MetaRefusal] != envelope.Taken || len(w.done()) != 1 {
 			t.Errorf("the second is answered with %s", r.Raw)
 		}
@@ -274,7 +286,10 @@ func TestPageAndArgument(t *testing.T) {
 	if r, err := c.Resolve(t.Context(), cs, "propose", nil, chosen); err != nil || words(r.Result) != "done: option 0\n" {
 		t.Errorf("%v, %v", r, err)
 	}
-	if status, _ := page.post(v, nil); status != http.StatusConflict {
+	if status, _, _ := page.request(http.MethodGet, nil, nil); status != http.StatusGone {
+		t.Errorf("the page is shown with %d", status)
+	}
+	if status, _ := page.post(v, nil); status != http.StatusGone {
 		t.Errorf("the page answers %d", status)
 	}
 	if got := w.ledger.Discards(); len(got) != 1 || got[0].Name != envelope.Taken || got[0].By != "page" {
@@ -320,6 +335,11 @@ func TestRequestState(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "request state") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	_, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "propose", RequestState: state, InputResponses: answered,
+		Arguments: map[string]any{"topic": "a", "binding_resolution": map[string]any{"envelope_digest": parse(t, text1).Digest().String(), "resolution": "question"}}})
+	if err == nil || !strings.Contains(err.Error(), "request state") || len(w.done()) > 0 {
+		t.Errorf("a resolution beside an answer: %v, effects %q", err, w.done())
 	}
 	now = now.Add(time.Minute)
 	if err := send("propose", "a", state); err == nil {

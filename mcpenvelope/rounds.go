@@ -2,6 +2,7 @@ package mcpenvelope
 
 import (
 	"context"
+	"errors"
 
 	"github.com/bindery/bindery/envelope"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,8 +15,9 @@ const inputID = "binding"
 // again with the answer. The tool's result waits here meanwhile.
 func (b *Bridge) askInAnswer(c *call, q *question) (mcp.Result, error) {
 	s, err := b.state(c, q)
-	if err != nil {
-		return nil, err
+	if err != nil { // parsers differ on the arguments, so that nothing could be bound to them
+		b.drop(q.page)
+		return b.tell(c, q, "")
 	}
 	b.keep(s.digest, q.result)
 	return &inputRequired{&mcp.CallToolResult{
@@ -39,6 +41,9 @@ func (b *Bridge) resume(ctx context.Context, c *call) (mcp.Result, error) {
 		return nil, invalid(errState.Error())
 	}
 	em, err := b.ledger.Envelope(ctx, digest)
+	if errors.Is(err, envelope.ErrTaken) {
+		return c.refused(takenElsewhere("the envelope was resolved meanwhile")), nil
+	}
 	if err != nil {
 		c.e.cfg.Log.ErrorContext(ctx, "an envelope that was asked about is not in the ledger", "error", err)
 		return nil, internal("the ledger of envelopes does not answer: nothing was done because of this call")
@@ -49,7 +54,7 @@ func (b *Bridge) resume(ctx context.Context, c *call) (mcp.Result, error) {
 	}
 	now, err := b.state(c, q)
 	if err != nil {
-		return nil, err
+		return nil, invalid(errState.Error())
 	}
 	now.path, now.expires = s.path, s.expires
 	if now != s || !b.now().Before(s.expires) {
@@ -62,7 +67,7 @@ func (b *Bridge) resume(ctx context.Context, c *call) (mcp.Result, error) {
 		return nil, err
 	}
 	if s.mode == byPage && q.page == nil {
-		return b.tell(c, q, "The page of this question is gone. Nothing was decided there.")
+		return b.tell(c, q, "The page of this question is gone. What was decided there, if anything was, is not handed over any more.")
 	}
 	res, _ := responses[inputID].(*mcp.ElicitResult)
 	return b.answered(ctx, c, q, res)

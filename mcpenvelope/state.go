@@ -20,7 +20,7 @@ const statePrefix = "bindery.1."
 type state struct {
 	digest  string
 	tool    string
-	args    string // SHA-256 of the canonical arguments
+	args    string // SHA-256 of the arguments as received, canonical
 	session string
 	mode    mode
 	path    string // of the page
@@ -82,13 +82,13 @@ func (s sealer) open(sealed string) (state, error) {
 
 // state is the state of a question in a call.
 func (b *Bridge) state(c *call, q *question) (state, error) {
-	args := c.req.Params.Arguments
+	args := c.args
 	if len(args) == 0 {
 		args = []byte("{}")
 	}
 	canonical, err := foreign(MaxResult).Append(nil, args)
 	if err != nil {
-		return state{}, invalid("the arguments are not strict JSON")
+		return state{}, err
 	}
 	s := state{
 		digest: q.em.Envelope.Digest().String(), tool: c.req.Params.Name, args: string(jcs.HexOf(canonical)),

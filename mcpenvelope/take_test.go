@@ -1,6 +1,7 @@
 package mcpenvelope_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -91,6 +92,36 @@ func TestBare(t *testing.T) {
 	}
 	if r := call(t, c, cs, "propose", bare); words(r.Result) != "done: question\n" || w.seen[len(w.seen)-1] != "{}" {
 		t.Errorf("answered with %q, called with %q", words(r.Result), w.seen[len(w.seen)-1])
+	}
+}
+
+// TestNotLookedAt: a resolution is taken before the tool is called. Where the tool has not looked at it,
+// since its own arguments were refused or since it is another tool, the answer says that it is spent.
+func TestNotLookedAt(t *testing.T) {
+	for _, x := range []struct {
+		tool, args, said string
+		spent            bool
+	}{
+		{"typed", `{RESOLUTION}`, "missing properties", true},
+		{"typed", `{"topic":"t",RESOLUTION}`, "looked at it", false},
+		{"plain", `{RESOLUTION}`, "plain", true},
+	} {
+		w, c := newWorld(t), newClient(t, mcpenvelope.ClientConfig{Trusted: true})
+		mcp.AddTool(w.server, &mcp.Tool{Name: "typed"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct {
+			Topic string `json:"topic"`
+		}) (*mcp.CallToolResult, any, error) {
+			if _, ok := mcpenvelope.DecisionOf(ctx); ok {
+				return said("looked at it"), nil, nil
+			}
+			return said("not called with it"), nil, nil
+		})
+		cs := inMemory(t, w, c, renders(t), "2026-07-28")
+		e := call(t, c, cs, "propose", nil).Envelope
+		resolution := `"binding_resolution":{"envelope_digest":"` + e.Digest().String() + `","resolution":"question"}`
+		r := call(t, c, cs, x.tool, json.RawMessage(strings.Replace(x.args, "RESOLUTION", resolution, 1)))
+		if got := words(r.Result); !strings.Contains(got, x.said) || strings.Contains(got, "is taken") != x.spent {
+			t.Errorf("%s with %s: answered with %s", x.tool, x.args, r.Raw)
+		}
 	}
 }
 

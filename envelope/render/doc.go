@@ -43,9 +43,9 @@
 // prints, [Shown], comes out of it. What does not show by itself is written as a mark: a right-to-left
 // override as ⟨U+202E⟩, nine hundred zero-width spaces as ⟨U+200B×900⟩. That holds for controls,
 // escape sequences, format characters, separators, spaces that only look like one, fillers, unassigned
-// and private characters, and combining marks in heaps. Nothing is dropped, cut or mended (ENV-002):
-// what was there can be read back from what is shown. Look-alike letters are not looked at. In HTML
-// the five characters of markup are escaped besides. Direction is isolated: each text stands in an
+// and private characters, and combining marks and joiners in heaps. Nothing is dropped, cut or mended
+// (ENV-002): what was there can be read back from what is shown. Look-alike letters are not looked at.
+// In HTML the five characters of markup are escaped besides. Direction is isolated: each text stands in an
 // element of its own with dir=auto, and in plain text right-to-left writing stands between U+2068
 // and U+2069. Text cannot reach the first two columns of a block, where the headings and the
 // arrow at the recommended option stand. The block is plain text: where Markdown is read, put it in a fence.

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bindery/bindery/envelope/render"
 )
 
 // A line that begins as one of ours, or as a way does.
@@ -23,6 +25,64 @@ func TestNoForgedWay(t *testing.T) {
 					t.Fatalf("%d columns, a word of %d characters: %q", columns, n, line)
 				}
 			}
+		}
+	}
+}
+
+// TestJoinedSigns: signs that are joined are not torn, and so there are few of them: a line of more is
+// broken by the terminal.
+//
+// covers ENV-092
+func TestJoinedSigns(t *testing.T) {
+	for _, sign := range []string{"👩", "➡\ufe0f", "👩🏽", "क्"} {
+		p := release()
+		p.synopsis = strings.Repeat(sign+"\u200d", 60) + sign
+		for _, columns := range []int{24, 40, 80} {
+			for line := range strings.Lines(view(t, p).Text(columns)) {
+				if n := 2 * strings.Count(line, sign); strings.Contains(line, sign) && n > columns {
+					t.Errorf("of %d columns, a line has %d: %q", columns, n, line)
+				}
+			}
+		}
+	}
+}
+
+// TestTabs: a terminal goes on to its next stop at a tab. Ordinary content of a tool does not reach the
+// first column by tabs either, where it could look like a way or like our diagnostic.
+//
+// covers ENV-098
+func TestTabs(t *testing.T) {
+	for n := range 12 {
+		for _, columns := range []int{24, 40, 80} {
+			text := render.FallBack([]string{strings.Repeat("x\t", n) + "=> A) FORGED " + strings.Repeat("\t", n) + "! FORGED"}, nil).Text(columns)
+			for line := range strings.Lines(text) {
+				at := 0
+				for _, r := range strings.TrimSuffix(line, "\n") {
+					if at++; r == '\t' {
+						at = (at + 7) / 8 * 8
+					}
+				}
+				if at > columns {
+					t.Errorf("a terminal of %d columns breaks %q", columns, line)
+				}
+			}
+		}
+	}
+}
+
+// TestNamesEnd: a name of an agent does not end the quotation that it stands in, and so says nothing in
+// our words.
+//
+// covers ENV-002
+func TestNamesEnd(t *testing.T) {
+	v, err := render.New(release().envelope(t), render.Reader{Agent: "a” asks “dana”. “The board", Principal: "“”"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "“a⟨U+201D⟩ asks ⟨U+201C⟩dana⟨U+201D⟩. ⟨U+201C⟩The board” asks “⟨U+201C⟩⟨U+201D⟩”."
+	for surface, got := range map[string]string{"text": v.Text(200), "page": readPage(t, page(t, v)).all} {
+		if !strings.Contains(got, want) || !strings.Contains(got, "are marked") {
+			t.Errorf("the %s does not say %s", surface, want)
 		}
 	}
 }

@@ -293,6 +293,46 @@ func ours(line string) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
 }
 
+// TestNotificationLeads: a notification with a link shows the question, each way and the mark, all of
+// the synopsis, and where the rest is; nothing in it is harmful or looks like a way that is none.
+//
+// covers ENV-092, ENV-093, ENV-094
+func TestNotificationLeads(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 7))
+	plans := []plan{release()}
+	for range 100 {
+		plans = append(plans, randomPlan(r))
+	}
+	for _, p := range plans {
+		const link = "https://decisions.example/1"
+		v, err := render.New(p.envelope(t), render.Reader{Link: link})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := v.Notification()
+		got := readText("notification", n.Body)
+		whole := readText("whole", n.Whole)
+		if len(got.ways) != len(whole.ways) {
+			t.Fatalf("%d ways of %d in %q", len(got.ways), len(whole.ways), n.Body)
+		}
+		for i, w := range got.ways {
+			title, _, _ := strings.Cut(whole.ways[i].words, "\n")
+			if w.recommended {
+				title = "Recommended by the agent: " + title
+			}
+			if w.key != whole.ways[i].key || w.recommended != (i == p.recommended) || !strings.HasPrefix(w.words, title) {
+				t.Errorf("way %d is %+v, and of the whole %+v", i, w, whole.ways[i])
+			}
+		}
+		checkHarmless(t, reading{surface: "notification", all: n.Title + "\n" + n.Body})
+		for _, want := range []string{shown(p.synopsis), shown(p.stem), link} {
+			if !strings.Contains(squeezed(n.Title+n.Body), squeezed(want)) {
+				t.Errorf("%q is not there: %q", want, n.Title+"\n"+n.Body)
+			}
+		}
+	}
+}
+
 // TestDirections: writing from right to left turns nothing that stands beside it.
 func TestDirections(t *testing.T) {
 	p := release()

@@ -48,10 +48,13 @@ func Refused(err error) Outcome {
 		o.Lines = []Shown{"The answer is empty. Go back and write one, or take another way."}
 	case errors.As(err, &refusal) && refusal.Name == envelope.Unproven:
 		o.Lines = []Shown{"This decision takes more proof of who decides than this surface gives."}
+	case errors.As(err, &refusal) && refusal.Path == "/answer":
+		o.Lines = []Shown{"The answer is too long, or holds what is no text. Go back and change it."}
 	case errors.Is(err, ErrUnclear), errors.As(err, &refusal):
 		o.Lines = []Shown{"What came back is none of the answers that were offered. Go back and take one of them."}
 	default:
-		o.Lines = []Shown{"It could not be recorded, and nothing was done. Try again later."}
+		o.Title = "It is not known what became of this"
+		o.Lines = []Shown{"It may have been recorded, and nothing is done because of it. Try again later: you are told then whether it was."}
 	}
 	return o
 }

@@ -15,6 +15,7 @@ type Shown string
 const (
 	maxSpaces    = 2 // that stand side by side, as after a full stop
 	maxCombining = 4 // on one letter; Vietnamese takes two, pointed Hebrew three
+	maxJoins     = 4 // in one sign, which no line break tears; a family takes three
 	zwnj         = '\u200c'
 	zwj          = '\u200d'
 )
@@ -70,6 +71,7 @@ type shower struct {
 	last   rune   // that stands as it is; 0 at the beginning and after a mark
 	base   rune   // the last that is no combining mark
 	heap   int    // combining marks on base
+	joins  int    // in the sign that base belongs to
 	spaces int    // up to here, in a row
 	begun  bool   // something but spaces came
 	odd    string // a mark that is not written yet
@@ -79,6 +81,12 @@ type shower struct {
 func (w *shower) plain(r rune) {
 	w.flush()
 	w.out.WriteRune(r)
+	switch {
+	case r == zwj:
+		w.joins++
+	case w.last != zwj && !unicode.In(r, unicode.M, unicode.Sk): // neither joined nor a modifier
+		w.joins = 0
+	}
 	w.last = r
 	switch {
 	case unicode.Is(unicode.M, r):
@@ -127,7 +135,7 @@ func (w *shower) stands(r, next rune) bool {
 	case r == zwnj:
 		return joining(w.last) && joining(next)
 	case r == zwj:
-		return joining(w.last) && joining(next) || w.pictured() && unicode.Is(unicode.So, next)
+		return w.joins < maxJoins && (joining(w.last) && joining(next) || w.pictured() && unicode.Is(unicode.So, next))
 	case r == '\ufe0e', r == '\ufe0f':
 		return w.last == w.base && w.base != 0 && (w.pictured() || strings.ContainsRune("0123456789#*ℹ‼⁉〰", w.base))
 	case unicode.Is(unicode.M, r):

@@ -99,6 +99,19 @@ func TestNotification(t *testing.T) {
 	if n := view(t, p).Notification(); n.Body != n.Whole || !strings.Contains(n.Body, p.findings[2]) {
 		t.Errorf("without a link the body is %q", n.Body)
 	}
+	for synopsis, title := range map[string]string{
+		strings.Repeat("é", 120): strings.Repeat("é", 120), strings.Repeat("é", 121): strings.Repeat("é", 120) + " …", // a mark is not torn:
+		strings.Repeat("é", 115) + "\u202ex": strings.Repeat("é", 115) + " …",
+	} {
+		p.synopsis = synopsis
+		v, err := render.New(p.envelope(t), render.Reader{Link: "https://x.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := v.Notification(); n.Title != title || strings.Contains(n.Body, shown(synopsis)) != strings.HasSuffix(title, "…") {
+			t.Errorf("%q has the title %q and the body %q", synopsis, n.Title, n.Body)
+		}
+	}
 	p.synopsis = strings.Repeat("long ", 60) + "end."
 	v, err = render.New(p.envelope(t), render.Reader{Link: "https://x.example"})
 	if err != nil {
@@ -171,6 +184,9 @@ func TestFallback(t *testing.T) {
 			t.Errorf("%v: the diagnostic is %q", cause, got)
 		}
 	}
+	if got := render.FallBack([]string{"  a\n    b\r\n\n"}, nil).Text(40); got != "    a\n      b\n" {
+		t.Errorf("lines that are indented become %q", got)
+	}
 	if got := render.FallBack(nil, nil).Text(40); got != "  (no content)\n" {
 		t.Errorf("without content: %q", got)
 	}
@@ -242,12 +258,17 @@ func TestOutcome(t *testing.T) {
 	said := map[string]error{}
 	for _, err := range []error{
 		envelope.ErrTaken, envelope.ErrUnknown, render.ErrUnclear, &envelope.Refusal{Name: envelope.Blank}, &envelope.Refusal{Name: envelope.Unproven}, errors.New("disk full"),
+		&envelope.Refusal{Name: envelope.Malformed, Path: "/answer"},
 	} {
 		o := render.Refused(err)
 		if before, ok := said[o.Text(200)]; ok || o.Taken || strings.Contains(o.Text(200), "disk") {
 			t.Errorf("%v is told as %v: %q", err, before, o.Text(200))
 		}
 		said[o.Text(200)] = err
+	}
+	// After a fault of the ledger nobody knows whether it was recorded, and so it is not denied.
+	if got := render.Refused(errors.New("disk full")).Text(200); !strings.Contains(got, "may have been recorded") || strings.Contains(got, "Nothing is decided") {
+		t.Errorf("a fault of the ledger is told as %q", got)
 	}
 	if a, b := render.Refused(envelope.ErrTaken), render.Refused(&envelope.Refusal{Name: envelope.Taken}); !cmp.Equal(a.Lines, b.Lines) {
 		t.Errorf("%v and %v", a, b)

@@ -71,7 +71,7 @@ func New(e envelope.Envelope, r Reader) (View, error) {
 	}
 	v := View{
 		envelope: e,
-		asked:    askedBy(Show(r.Agent), Show(r.Principal)),
+		asked:    askedBy(name(r.Agent), name(r.Principal)),
 		sections: briefing(e),
 		stem:     orEmpty(e.Stem()),
 		ways:     waysOf(e),
@@ -107,16 +107,24 @@ func isLink(s string) bool {
 }
 
 // askedBy is a sentence of our words around two names, which quotation marks hold apart from them.
-func askedBy(agent, principal Shown) string {
+func askedBy(agent, principal string) string {
 	switch {
 	case agent != "" && principal != "":
-		return "“" + string(agent) + "” asks “" + string(principal) + "”."
+		return agent + " asks " + principal + "."
 	case agent != "":
-		return "“" + string(agent) + "” asks."
+		return agent + " asks."
 	case principal != "":
-		return "“" + string(principal) + "” is asked."
+		return principal + " is asked."
 	}
 	return ""
+}
+
+// name is a name in quotation marks, which it cannot end: its own are marked. "" stays so.
+func name(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "“" + strings.NewReplacer("“", "⟨U+201C⟩", "”", "⟨U+201D⟩").Replace(string(Show(s))) + "”"
 }
 
 func orEmpty(s string) Shown {

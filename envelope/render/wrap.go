@@ -129,6 +129,8 @@ func width(s string) int {
 
 func columnsOf(r rune) int {
 	switch {
+	case r == '\t':
+		return 8
 	case r < 0x300, r == emojiSelector: // which makes a sign of text as wide as an emoji
 		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me) || r == zwj || r == zwnj:

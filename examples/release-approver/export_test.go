@@ -25,7 +25,13 @@ func OpenDesk(catalogue, data string, keep int) (Desk, error) {
 func (d Desk) Close() { d.o.close() }
 
 // ShowPages says where an envelope can be decided.
-func (d Desk) ShowPages(page func(envelope.Digest) string) { d.o.page = page }
+func (d Desk) ShowPages(page func(envelope.Digest) string) { d.o.pages = open(page) }
+
+// open are pages on which nothing is decided.
+type open func(envelope.Digest) string
+
+func (p open) PageOf(d envelope.Digest) string { return p(d) }
+func (open) Decided(envelope.Digest) bool      { return false }
 
 // Propose returns what the tool says, and the emission beside it.
 func (d Desk) Propose(ctx context.Context, dataset, recipient string) (string, *envelope.Emission) {

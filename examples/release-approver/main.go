@@ -151,7 +151,10 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 		return err
 	}
 	if s.http == "" {
-		return server.Run(ctx, &mcp.StdioTransport{})
+		if err := server.Run(ctx, &mcp.StdioTransport{}); ctx.Err() == nil {
+			return err
+		}
+		return nil // it was told to end
 	}
 	l, err := listen(s.http)
 	if err != nil {

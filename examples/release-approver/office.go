@@ -21,24 +21,30 @@ type office struct {
 	ledger *fileLedger
 	now    func() time.Time
 	locked *os.File
-	page   func(envelope.Digest) string // where an envelope can be decided now; "" is nowhere
+	pages  pages
 
 	mu   sync.Mutex           // one proposal or decision at a time: guards what is below the data folder
 	puts map[string]*underway // by matter; guarded by mu
 }
 
+// pages are the decision pages of a server; nil is none.
+type pages interface {
+	PageOf(envelope.Digest) string // where an envelope can be decided now; "" is nowhere
+	Decided(envelope.Digest) bool  // whether it was decided there, and no call has come for it
+}
+
 func openOffice(s settings) (*office, error) {
 	if _, err := datasets(s.catalogue); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--catalogue %s: %w", s.catalogue, err)
 	}
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
-		return nil, errors.New("the --data folder cannot be made")
+		return nil, fmt.Errorf("the --data folder cannot be made: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(s.data, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, errors.New("the --data folder cannot be used")
+		return nil, fmt.Errorf("the --data folder cannot be used: %w", err)
 	}
-	o := &office{set: s, now: time.Now, locked: f, page: func(envelope.Digest) string { return "" }, puts: map[string]*underway{}}
+	o := &office{set: s, now: time.Now, locked: f, puts: map[string]*underway{}}
 	if err := lock(f); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -115,10 +121,11 @@ func (o *office) state(ctx context.Context, r request) (envelope.State, error) {
 }
 
 // caughtUp moves a matter on whose resolution was taken, and then the process ended before it was
-// acted on. Nothing was released; what was decided counts for the matter all the same.
+// acted on. Nothing was released; what was decided counts for the matter all the same. What was decided
+// on a page of this process still waits for the call that comes for it.
 func (o *office) caughtUp(waiting envelope.Awaiting, em envelope.Emission) (envelope.State, error) {
 	t, taken := o.ledger.Taking(waiting.Envelope())
-	if !taken {
+	if !taken || o.decided(waiting.Envelope()) {
 		return waiting, nil
 	}
 	var r envelope.Resolution

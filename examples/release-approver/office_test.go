@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,6 +109,50 @@ func TestDiscardsBounded(t *testing.T) {
 			if !bytes.Contains(kept, fmt.Appendf(nil, `"client %d.%d"`, run, i)) {
 				t.Errorf("run %d has lost %d: %s", run, i, kept)
 			}
+		}
+	}
+}
+
+// TestCrashAfterTaken: where the process ends between the taking of a resolution and the release, nothing
+// is released by it, then or later. The matter has moved on: an option or an answer is followed by another
+// question, and a declined question by the objection alone.
+//
+// covers ENV-003, ENV-068, ENV-079
+func TestCrashAfterTaken(t *testing.T) {
+	for kind, resolve := range map[string]func(envelope.Envelope) (envelope.Resolution, error){
+		"option":   func(e envelope.Envelope) (envelope.Resolution, error) { return envelope.Choose(e, 0) },
+		"answer":   func(e envelope.Envelope) (envelope.Resolution, error) { return envelope.Answer(e, "the lines") },
+		"question": envelope.Reopen,
+	} {
+		data := t.TempDir()
+		d, err := server.OpenDesk("catalogue", data, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, em := d.Propose(t.Context(), "bus-delays", "Riverside")
+		em.Agent, em.At = "desk", time.UnixMilli(1)
+		if err := d.Ledger().Emit(t.Context(), *em); err != nil {
+			t.Fatal(err)
+		}
+		r, err := resolve(em.Envelope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arrival := envelope.Arrival{Agent: "desk", By: "ana", At: time.UnixMilli(2)}
+		if _, err := envelope.Settle(t.Context(), d.Ledger(), r.JSON(), arrival); err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		d = openDesk(t, data)
+		if _, err := envelope.Settle(t.Context(), d.Ledger(), r.JSON(), arrival); !errors.Is(err, envelope.ErrTaken) {
+			t.Errorf("%s: the same once more: %v", kind, err)
+		}
+		text, next := d.Propose(t.Context(), "bus-delays", "Riverside")
+		if (next == nil) != (kind == "question") || next == nil && !strings.Contains(text, "hear_objection") {
+			t.Errorf("%s: the next proposal is answered with %s", kind, text)
+		}
+		if _, err := os.Stat(filepath.Join(data, "outbox")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: something is released: %v", kind, err)
 		}
 	}
 }

@@ -78,7 +78,13 @@ func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
 	if err != nil {
 		return no("%v", err)
 	}
-	page := o.page(s.Envelope())
+	if o.decided(s.Envelope()) {
+		return saying{text: fmt.Sprintf("%s has decided this matter on its page. %s", o.set.principal, howToAwait(s.Envelope()))}
+	}
+	page := ""
+	if o.pages != nil {
+		page = o.pages.PageOf(s.Envelope())
+	}
 	v, err := render.New(em.Envelope, render.Reader{Agent: em.Agent, Principal: em.Principal, Invoke: func(w render.Way) string {
 		switch {
 		case page != "":
@@ -94,12 +100,18 @@ func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
 	return saying{text: "This matter waits for a decision already. Its envelope is " + s.Envelope().String() + ":\n\n" + v.Text(72) + "\n" + howToResolve(s.Envelope(), page)}
 }
 
+// decided reports whether an envelope was decided on its page, and no call has come for it.
+func (o *office) decided(d envelope.Digest) bool { return o.pages != nil && o.pages.Decided(d) }
+
+func howToAwait(d envelope.Digest) string {
+	return fmt.Sprintf("To have done what was decided, call %s with {%q: %q}.", toolPropose, mcpenvelope.DefaultNames().Await, d)
+}
+
 // howToResolve says how a question that is put already is decided.
 func howToResolve(d envelope.Digest, page string) string {
-	names := mcpenvelope.DefaultNames()
 	if page != "" {
-		return fmt.Sprintf("The principal decides it on its page: %s\nTo ask what was decided, call %s with {%q: %q}.\n", page, toolPropose, names.Await, d)
+		return fmt.Sprintf("The principal decides it on its page: %s\n%s\n", page, howToAwait(d))
 	}
 	return fmt.Sprintf("Show this to the principal. What they answer goes into the argument %s of your next call of %s:\n"+
-		`{"envelope_digest": %q, "resolution": "option", "option_idx": N}, or "answer" with "answer", or "question" alone.`+"\n", names.Argument, toolPropose, d)
+		`{"envelope_digest": %q, "resolution": "option", "option_idx": N}, or "answer" with "answer", or "question" alone.`+"\n", mcpenvelope.DefaultNames().Argument, toolPropose, d)
 }

@@ -32,7 +32,7 @@ const matterSchema = `"dataset":{"type":"string","description":"name of a datase
 
 // newServer is the MCP server with its four tools.
 func newServer(o *office, b *mcpenvelope.Bridge, s settings, log *slog.Logger) (*mcp.Server, error) {
-	o.page = b.PageOf
+	o.pages = b
 	emitter, err := mcpenvelope.New(mcpenvelope.Config{
 		Agent: s.agent, Ledger: emissions{o.ledger, o}, Emits: []string{toolPropose}, Bridge: b, Log: log,
 		Enabled: func(*mcp.CallToolRequest) bool { return s.emit },

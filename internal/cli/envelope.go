@@ -67,6 +67,14 @@ func (a *app) readEnvelope(ctx context.Context, arg string) (envelope.Envelope, 
 	return e, err
 }
 
+// oneStdin refuses standard input for two inputs: the second would be empty.
+func oneStdin(inputs ...string) error {
+	if i := slices.Index(inputs, "-"); i >= 0 && slices.Contains(inputs[i+1:], "-") {
+		return usagef("put the others into files", "standard input cannot be read twice")
+	}
+	return nil
+}
+
 // malformed tells which member of which file broke which rule.
 func (a *app) malformed(arg, name, path, rule, row string) error {
 	file := "stdin"
@@ -144,6 +152,9 @@ func (a *app) envelopeCheck() *cobra.Command {
 			case len(evidence) > maxDocuments:
 				return usagef("check fewer at once", "there are more than %d files of evidence", maxDocuments)
 			}
+			if err := oneStdin(append([]string{args[0], record}, evidence...)...); err != nil {
+				return err
+			}
 			e, err := a.readEnvelope(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -201,13 +212,13 @@ func (a *app) checkEvidence(ctx context.Context, e envelope.Envelope, record str
 		a.jsonError(evidenceMalformed, "", "", strings.TrimPrefix(oneLine(err), "envelope: "))
 		return errVerdict
 	}
-	documents := make([][]byte, 0, len(files))
+	documents := make([]jcs.Digest, 0, len(files))
 	for _, file := range files {
 		document, err := a.read(ctx, file, maxEvidence, "give the documents that the findings rest on")
 		if err != nil {
 			return err
 		}
-		documents = append(documents, document)
+		documents = append(documents, envelope.EvidenceDigest(document))
 	}
 	report, err := ev.Check(e, documents...)
 	if err != nil {
@@ -266,6 +277,9 @@ func (a *app) envelopeLint() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeDocument,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneStdin(slices.Concat(args, input, subject)...); err != nil {
+				return err
+			}
 			e, err := a.readEnvelope(c.Context(), args[0])
 			if err != nil {
 				return err

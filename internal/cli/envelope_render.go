@@ -137,8 +137,9 @@ func (a *app) envelopeResolve() *cobra.Command {
 				return usagef("see: bindery envelope resolve --help", "give exactly one of --option, --answer and --reopen")
 			case !ok:
 				return usagef("give its letter, or its index from 0", "--option %q names no option", option)
-			case answer == "-" && args[0] == "-":
-				return usagef("put one of them into a file", "the envelope and the answer cannot both be standard input")
+			}
+			if err := oneStdin(args[0], answer); err != nil {
+				return err
 			}
 			return a.resolved(c.Context(), args[0], way, answer)
 		},

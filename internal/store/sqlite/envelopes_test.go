@@ -106,3 +106,51 @@ func TestEnvelopeText(t *testing.T) {
 		t.Errorf("after it was opened again: %v", err)
 	}
 }
+
+// TestEnvelopeExchanged: words that somebody has put in the place of others are not served for their
+// digest, and nothing is taken for them: an index would choose another option.
+//
+// covers ENV-072, ENV-080
+func TestEnvelopeExchanged(t *testing.T) {
+	t.Parallel()
+	db, path := openAuthority(t)
+	var list []envelope.Envelope
+	for _, options := range []string{`{"label":"Pay","reasoning":"r"},{"label":"Wait","reasoning":"s"}`, `{"label":"Wait","reasoning":"s"},{"label":"Pay","reasoning":"r"}`} {
+		e, err := envelope.Parse([]byte(`{"synopsis":"Pay.","findings":[],"recommendations":[],"offer":"Ask.","question":{"stem":"Which?","options":[` + options + `],
+			"recommended_idx":0,"hatches":{"free_text":true,"dialogue":true}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	at := time.UnixMilli(1_786_000_000_000)
+	if err := db.Envelopes().Emit(t.Context(), envelope.Emission{Envelope: list[0], Agent: "agent", Principal: "dana", At: at}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := envelope.Choose(list[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	for _, words := range [][]byte{list[1].JSON(), []byte("{}")} {
+		if _, err := raw.ExecContext(t.Context(), "UPDATE envelopes SET envelope = ?", words); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Envelopes().Envelope(t.Context(), list[0].Digest()); err == nil {
+			t.Errorf("%s is served", words)
+		}
+		if _, err := db.Envelopes().Take(t.Context(), envelope.NewTaking(r, "dana", envelope.Client, at)); err == nil {
+			t.Errorf("a resolution is taken beside %s", words)
+		}
+	}
+	if _, err := raw.ExecContext(t.Context(), "UPDATE envelopes SET envelope = ?", list[0].JSON()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := envelope.Settle(t.Context(), db.Envelopes(), r.JSON(), envelope.Arrival{Agent: "agent", By: "dana", At: at}); err != nil {
+		t.Errorf("after its own words are back: %v", err)
+	}
+}

@@ -24,6 +24,9 @@ var (
 // strange is a name that one engine or the other would not keep as text.
 const strange = "100% of \x00 them\u202e"
 
+// strangest is one of those that come with a resolution, and need not be UTF-8.
+const strangest = strange + "\xff"
+
 // numberedEnvelope is an envelope that differs from all others in its synopsis.
 func numberedEnvelope(t testing.TB, n int, members string) envelope.Envelope {
 	t.Helper()
@@ -78,7 +81,7 @@ func takingOf(t testing.TB, r envelope.Resolution, err error) envelope.Taking {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return envelope.NewTaking(r, strange, envelope.PasskeyUV, envelopeStart.Add(time.Minute))
+	return envelope.NewTaking(r, strangest, envelope.PasskeyUV, envelopeStart.Add(time.Minute))
 }
 
 func chosen(t testing.TB, e envelope.Envelope, idx int) envelope.Taking {
@@ -250,7 +253,7 @@ func envelopesDiscards(t *testing.T, s *sqlstore.Envelopes) {
 	of := numberedEnvelope(t, 1, "").Digest()
 	record := func(n int) envelope.Discarded {
 		return envelope.Discarded{
-			Name: envelope.Taken, Envelope: of, Text: envelope.EvidenceDigest(fmt.Append(nil, n)), Agent: strange, By: strange, At: envelopeStart,
+			Name: envelope.Taken, Envelope: of, Text: envelope.EvidenceDigest(fmt.Append(nil, n)), Agent: strangest, By: strangest, At: envelopeStart,
 		}
 	}
 	unread := envelope.Discarded{Name: envelope.Malformed, Text: envelope.EvidenceDigest(nil), Agent: "another", At: envelopeStart}
@@ -258,7 +261,7 @@ func envelopesDiscards(t *testing.T, s *sqlstore.Envelopes) {
 	first := record(0)
 	want(t, "discard", s.Discard(ctx, first), nil)
 	each(t, sqlstore.MaxDiscards, nil, func(i int) error { return s.Discard(ctx, record(1+i)) })
-	all, err := s.Discards(ctx, strange, 2*sqlstore.MaxDiscards)
+	all, err := s.Discards(ctx, strangest, 2*sqlstore.MaxDiscards)
 	want(t, "discards", err, nil)
 	if len(all) != sqlstore.MaxDiscards {
 		t.Fatalf("%d are kept", len(all))
@@ -274,7 +277,7 @@ func envelopesDiscards(t *testing.T, s *sqlstore.Envelopes) {
 	}
 	last := record(-1)
 	want(t, "discard", s.Discard(ctx, last), nil)
-	if list, err := s.Discards(ctx, strange, 1); err != nil || len(list) != 1 || list[0].Text != last.Text {
+	if list, err := s.Discards(ctx, strangest, 1); err != nil || len(list) != 1 || list[0].Text != last.Text {
 		t.Errorf("the latest: %+v, %v", list, err)
 	}
 	if list, err := s.Discards(ctx, "another", 10); err != nil || len(list) != 1 || !cmp.Equal(list[0], unread, sameDigest) {
