@@ -61,6 +61,9 @@ func (c *ca) issue(t *testing.T, template *x509.Certificate) (*x509.Certificate,
 	}
 	template.SerialNumber = big.NewInt(time.Now().UnixNano())
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	if end := start.Add(time.Hour); template.NotAfter.Before(end) { // it is good by the machine's clock and by the tests'
+		template.NotAfter = end
+	}
 	template.Subject = pkix.Name{CommonName: "test"}
 	parent, signer := c.cert, c.key
 	if parent == nil {
@@ -245,7 +248,7 @@ func TestSPIFFE(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaf := &x509.Certificate{URIs: []*url.URL{u}}
+		leaf := &x509.Certificate{URIs: []*url.URL{u}, NotAfter: start.Add(time.Hour)}
 		r := request()
 		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf}}}
 		if _, err := a.Request(r); (err == nil) != want {
@@ -312,5 +315,18 @@ func TestServerTLS(t *testing.T) {
 	}
 	if c := mustTLS(t, fine); c.MinVersion < tls.VersionTLS12 || c.ClientAuth != tls.VerifyClientCertIfGiven {
 		t.Error("the configuration is weak")
+	}
+}
+
+// A connection may last longer than the certificate that it began with.
+func TestExpiredOnConnection(t *testing.T) {
+	leaf := newCA(t).client(t, "spiffe://example.org/billing").Leaf
+	r := request()
+	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf}}}
+	for late, want := range map[time.Duration]string{-time.Second: "", time.Second: agentauth.CredentialInvalid} {
+		a := newAuth(t, agentauth.Config{Cert: &agentauth.Cert{}, Now: func() time.Time { return leaf.NotAfter.Add(late) }})
+		if id, err := a.Request(r); name(err) != want || (want == "") == id.Anonymous() {
+			t.Errorf("after %s: %+v, %v", late, id, err)
+		}
 	}
 }

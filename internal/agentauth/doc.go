@@ -13,7 +13,7 @@
 //   - A bearer token, a JWT (RFC 7519, RFC 9068) of the one issuer whose keys are known. The
 //     agent is "jwt:", the issuer, "#", the claim that names the agent, "=" and its value.
 //   - A client certificate whose chain the TLS listener has verified, with one SPIFFE ID. The
-//     agent is that ID.
+//     agent is that ID, until the certificate expires, however long the connection lasts.
 //
 // For example, these are three agents:
 //

@@ -12,9 +12,6 @@ import (
 // /.well-known/oauth-protected-resource/mcp/pay.
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// ServesMetadata reports whether there is an authorization server to tell of.
-func (a *Authenticator) ServesMetadata() bool { return a.tokens != nil }
-
 // MetadataURL returns the URL of the metadata of the resource that r is for, "" if there is
 // none. The request's Host must have been checked.
 func (a *Authenticator) MetadataURL(r *http.Request) string {

@@ -16,6 +16,9 @@ func (a *Authenticator) certificate(state *tls.ConnectionState) (Identity, *x509
 		return Identity{}, nil, invalid("the certificate's chain is not verified")
 	}
 	leaf := state.VerifiedChains[0][0]
+	if a.cfg.Now().After(leaf.NotAfter) { // a connection may last longer
+		return Identity{}, nil, invalid("the certificate has expired")
+	}
 	// The X.509-SVID standard §4.3, §5.2: a leaf signs no certificates.
 	if leaf.IsCA || leaf.KeyUsage&(x509.KeyUsageCertSign|x509.KeyUsageCRLSign) != 0 {
 		return Identity{}, nil, invalid("the certificate is an authority's own")

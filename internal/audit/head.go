@@ -16,9 +16,9 @@ const maxHead = 4 << 10 // bytes of its compact form
 // errHead says of a head no more than that it is none.
 var errHead = errors.New("audit: not a head that this key has signed")
 
-// A Head is what an authority signs of its log: that it ends at Tip.
+// A Head is what an authority or a gateway signs of its log: that it ends at Tip.
 type Head struct {
-	Of   string // which log: "ra"
+	Of   string // which log: LogRA or LogGateway
 	From int64  // the first row that the export holds; 1 for the whole log
 	Tip
 	At time.Time // milliseconds
@@ -39,7 +39,7 @@ func (h Head) Sign(s *jose.Signer) (string, error) {
 	return jose.SignCompact(s, typHead, payload)
 }
 
-// ParseHead verifies a head under an authority's key and only then reads it.
+// ParseHead verifies a head under its owner's key and only then reads it.
 func ParseHead(token string, key jose.Key) (Head, error) {
 	c, err := jose.ParseCompact(token, maxHead)
 	if err != nil || c.Header.Typ != typHead || c.Verify(key) != nil {

@@ -31,6 +31,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -98,8 +99,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bindery",
 		Short: "Make what an AI agent does binding and checkable",
-		Long: "Bindery lets two organisations' agents agree, seal one record of it together,\n" +
-			"and lets anyone verify the seal.\n\nExit codes: 0 done or verified, 1 refused, 2 usage, 3 could not tell.",
+		Long: "Bindery makes what an AI agent does binding and checkable. Agents of two organisations\n" +
+			"agree and seal one record of it, which anyone can verify; a gateway passes a tool call on\n" +
+			"at most once; an envelope puts a decision to a person, whose answer is taken once.\n\nExit codes: 0 done or verified, 1 refused, 2 usage, 3 could not tell.",
 		Example:       "  bindery demo",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -107,10 +109,14 @@ func (a *app) root() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true // ours is one command with the shell as its argument
-	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the party's directory (else BINDERY_DIR, else the user's data folder)")
+	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the directory of a party or a gateway (else BINDERY_DIR, else the user's data folder)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result as JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(err.Error(), "see: "+c.CommandPath()+" --help")
+		what := err.Error()
+		if _, ok := errors.AsType[*strconv.NumError](err); ok { // which speaks of Go's functions
+			what, _, _ = strings.Cut(what, " flag: ")
+		}
+		return usage(what, "see: "+c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.demo(), a.initialise(), a.enrol(), a.keys(), a.serve(), a.mandate(), a.cross(), a.verify(), a.inspect(), a.chain(), a.canon(), a.digest(), a.bind(), a.envelope(), a.refusals(), a.revoke(), a.office(), a.audit(), a.gateway(), a.executions(), a.explain(), a.version(), a.completion())
 	sayUsage(root)

@@ -72,21 +72,29 @@ func noGateway(h *home) error {
 
 func (a *app) executionsList() *cobra.Command {
 	var agent, state, after string
+	var open bool
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List executions: agent, id, state, tool, and when",
 		Long: "List executions in the order of agent and execution_id. States are held, reserved,\n" +
 			"dispatched, suspended, succeeded, failed, refused and outcome_unknown; the last is what an\n" +
-			"operator looks after. Where there are more than --limit, what to give as --after for the\n" +
-			"next ones is said. Those of the gateway's own self-test are left out.",
+			"operator looks after: --open has those on which there is no finding yet. Where there are\n" +
+			"more than --limit, what to give as --after for the next ones is said. Those of the\n" +
+			"gateway's own self-test are left out.",
 		Example: "  bindery executions list --dir B\n" +
 			"  bindery executions list --state outcome_unknown --agent key:ops --json --dir B",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f := execution.Filter{Agent: agent, State: execution.State(state)}
+			f := execution.Filter{Agent: agent, State: execution.State(state), Silent: open}
 			if !slices.Contains(executionStates[:], f.State) {
 				return usagef("there are: "+joinStates(), "there is no state %q", state)
+			}
+			if f.Silent {
+				if state != "" && f.State != execution.OutcomeUnknown {
+					return usage("--open is about what is outcome_unknown", "give it without --state")
+				}
+				f.State = execution.OutcomeUnknown
 			}
 			if limit < 1 || limit > maxListed {
 				return usagef(fmt.Sprintf("it goes from 1 to %d", maxListed), "--limit %d is too small or too large", limit)
@@ -107,6 +115,7 @@ func (a *app) executionsList() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "only this agent's")
 	cmd.Flags().StringVar(&state, "state", "", "only those in this state")
+	cmd.Flags().BoolVar(&open, "open", false, "only those that are outcome_unknown, and on which there is no finding yet")
 	cmd.Flags().StringVar(&after, "after", "", "only those after this 'AGENT EXECUTION_ID'")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
 	return cmd
@@ -218,10 +227,6 @@ func keyOf(ctx context.Context, s execution.Store, agent, arg string) (execution
 	if agent != "" {
 		return execution.Key{Agent: agent, ID: id}, nil
 	}
-	last, err := execution.ParseID(strings.Repeat("~", execution.MaxID)) // no agent has one after it
-	if err != nil {
-		return execution.Key{}, err
-	}
 	var found []execution.Key
 	f := execution.Filter{}
 	for range maxAgents {
@@ -239,7 +244,7 @@ func keyOf(ctx context.Context, s execution.Store, agent, arg string) (execution
 		case !errors.Is(err, execution.ErrNotFound):
 			return execution.Key{}, err
 		}
-		f.After = execution.Key{Agent: rows[0].Agent, ID: last}
+		f.After = execution.Key{Agent: rows[0].Agent} // from the next agent on
 	}
 	return execution.Key{}, usagef("give --agent", "there are more than %d agents", maxAgents)
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -112,6 +114,9 @@ func (a *app) lineExecution(h execution.History, events []audit.Entry) {
 	for _, f := range h.Findings {
 		field("finding", findingText(f))
 	}
+	if h.Doubtful > 0 {
+		field("doubtful", fmt.Sprintf("%d more in the store that this gateway's key has not signed as they stand: left out", h.Doubtful))
+	}
 	if r.State == execution.OutcomeUnknown && len(h.Findings) == 0 {
 		field("outcome", "not established: nobody has recorded evidence from the upstream")
 	}
@@ -121,7 +126,11 @@ func (a *app) lineExecution(h execution.History, events []audit.Entry) {
 // nextOf is what is safe to do next, for an operator: what has been found out already need not be
 // found out again.
 func nextOf(h execution.History) string {
-	if h.Row.State == execution.OutcomeUnknown && len(h.Findings) > 0 {
+	differs := func(f execution.Finding) bool { return f.Outcome != h.Findings[0].Outcome }
+	switch {
+	case slices.ContainsFunc(h.Findings, differs):
+		return "do not call again: the findings contradict each other; see at the upstream which of them is right"
+	case len(h.Findings) > 0:
 		return "do not call again; tell the agent's side what was found. If it is still wanted, it is another operation, with a new execution_id"
 	}
 	return h.Record().SafeNext
@@ -178,5 +187,6 @@ func executionJSON(h execution.History, events []audit.Entry) []byte {
 		jcs.Member{Name: "action_scope", Value: scope},
 		jcs.Member{Name: "events", Value: jcs.Array(entries...)},
 		jcs.Member{Name: "findings", Value: jcs.Array(findings...)},
+		jcs.Member{Name: "doubtful_findings", Value: jcs.Int(int64(h.Doubtful))},
 	)...)
 }

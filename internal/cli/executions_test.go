@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,10 @@ import (
 	"github.com/bindery/bindery/internal/execution"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/keyring"
+	"github.com/bindery/bindery/internal/store/pgtest"
+	"github.com/bindery/bindery/internal/store/postgres"
 	"github.com/bindery/bindery/internal/store/sqlite"
+	"github.com/bindery/bindery/internal/store/sqlstore"
 )
 
 // aGateway is a running gateway's registry in this process, over the store of a directory
@@ -31,14 +35,20 @@ type aGateway struct {
 
 func newAGateway(t *testing.T) *aGateway {
 	t.Helper()
-	g := &aGateway{t: t, dir: audited(t, 0)}
-	s := giveGatewayKey(t, g.dir)
-	db, err := sqlite.Open(t.Context(), filepath.Join(g.dir, "bindery.db"))
+	dir := audited(t, 0)
+	s := giveGatewayKey(t, dir)
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "bindery.db"))
+	return registryOf(t, dir, s, db, err)
+}
+
+// registryOf runs the registry of a directory's gateway on its store, which was just opened.
+func registryOf(t *testing.T, dir string, s *jose.Signer, db *sqlstore.DB, err error) *aGateway {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	g.store = db.Executions()
+	g := &aGateway{t: t, dir: dir, store: db.Executions()}
 	g.reg, err = execution.New(execution.Config{
 		Store: g.store, Signer: s, Wait: time.Millisecond,
 		Now: func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) },
@@ -137,9 +147,63 @@ func (g *aGateway) callOf(agent, id, at string) execution.Call {
 	}
 }
 
+// callKey is the key of a call.
+func (g *aGateway) callKey(agent, id string) execution.Key {
+	c := g.callOf(agent, id, "2026-11-30T12:00:00Z")
+	return execution.Key{Agent: c.Agent, ID: c.ID}
+}
+
 // run runs a command on the gateway's directory.
 func (g *aGateway) run(args ...string) (code int, out, errOut string) {
 	return binderyOn(nil, append(args, "--dir", g.dir)...)
+}
+
+// TestExecutionByLanguage: an id is found whatever the order of texts in the database, which in
+// most is that of a language.
+func TestExecutionByLanguage(t *testing.T) {
+	shared := pgtest.URL(t)
+	pool, err := postgres.Pool(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	if _, err := pool.ExecContext(t.Context(), "CREATE DATABASE english TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'"); err != nil {
+		t.Skip("not run: PostgreSQL (this one sorts by no language: " + err.Error() + ")")
+	}
+	t.Cleanup(func() {
+		if _, err := pool.ExecContext(context.Background(), "DROP DATABASE english WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	u, err := url.Parse(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/english"
+	u.RawQuery = "host=" + url.QueryEscape(u.Query().Get("host"))
+	dir := filepath.Join(t.TempDir(), "G")
+	if code, _, errOut := binderyOn(nil, "gateway", "agent", "add", "buyer", "--dir", dir, "--store", u.String()); code != 0 {
+		t.Fatal(errOut)
+	}
+	k, err := jose.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := jose.NewSigner(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := postgres.Open(t.Context(), u.String())
+	g := registryOf(t, dir, s, db, err)
+	for _, agent := range []string{"key:a", "key:b"} {
+		g.call(agent, "both", execution.Succeeded, "{}")
+		g.call(agent, "of-"+agent, execution.Succeeded, "{}")
+	}
+	for id, want := range map[string]string{"of-key:a": "agent        key:a\n", "of-key:b": "agent        key:b\n", "both": "give --agent, one of key:a, key:b"} {
+		if _, out, errOut := g.run("executions", "show", id); !strings.Contains(out+errOut, want) {
+			t.Errorf("%s: %s%s", id, out, errOut)
+		}
+	}
 }
 
 // TestExecutionsList: pages and filters, beside a running gateway.
@@ -195,7 +259,7 @@ func TestExecutionsList(t *testing.T) {
 		t.Errorf("the self-test's own: %d, %q", code, out)
 	}
 	for _, args := range [][]string{
-		{"list", "--state", "over"}, {"list", "--limit", "0"}, {"list", "--after", "x"}, {"list", "x"},
+		{"list", "--state", "over"}, {"list", "--open", "--state", "failed"}, {"list", "--limit", "0"}, {"list", "--after", "x"}, {"list", "x"},
 		{"show"}, {"show", "no such"}, {"show", "x1"}, {"show", "x9"}, {"show", "x0", "--agent", "key:b"},
 		{"reconcile", "x1", "--outcome", "succeeded"}, {"reconcile", "x1", "--outcome", "refused", "--evidence", g.dir + "/config.json"},
 		{"reconcile", "x1", "--outcome", "failed", "--evidence", g.dir + "/none"},
@@ -264,6 +328,9 @@ func TestExecutionsReconcile(t *testing.T) {
 		t.Errorf("no evidence: %d, %q", code, errOut)
 	}
 
+	if _, out, errOut := g.run("executions", "list", "--open"); strings.Count(out, "\n") != 1 || !strings.Contains(out, "key:a  lost") {
+		t.Errorf("open: %s%s", out, errOut)
+	}
 	code, out, errOut = g.run("executions", "reconcile", "lost", "--outcome", "succeeded", "--evidence", evidence, "--by", "alice", "--json")
 	var found struct {
 		Finding, Source, Signed string
@@ -277,12 +344,10 @@ func TestExecutionsReconcile(t *testing.T) {
 	if found.Finding != "succeeded" || found.Source != "operator alice" || found.Evidence != digest {
 		t.Errorf("%+v", found)
 	}
-	id, err := execution.ParseID("lost")
-	if err != nil {
-		t.Fatal(err)
+	if _, out, _ := g.run("executions", "list", "--open"); out != "" {
+		t.Errorf("with a finding it is still open: %s", out)
 	}
-	key := execution.Key{Agent: "key:a", ID: id}
-	h, err := g.reg.Show(t.Context(), key)
+	h, err := g.reg.Show(t.Context(), g.callKey("key:a", "lost"))
 	if err != nil || h.Row.State != execution.OutcomeUnknown || len(h.Findings) != 1 {
 		t.Fatalf("%+v, %v", h, err)
 	}
@@ -325,7 +390,7 @@ func TestExecutionsReconcile(t *testing.T) {
 // TestExecutionsNotHappened: that it did not happen is taken once nothing can be sent and the
 // upstream's time is over.
 //
-// covers EXA-072
+// covers EXA-027, EXA-072
 func TestExecutionsNotHappened(t *testing.T) {
 	g := newAGateway(t)
 	g.ahead.Store(-int64(10 * time.Minute)) // what is done now was done ten minutes ago
@@ -346,7 +411,25 @@ func TestExecutionsNotHappened(t *testing.T) {
 	if code != 0 {
 		t.Error(code, out, errOut)
 	}
-	if _, out, _ := g.run("executions", "show", "lost"); strings.Count(out, "finding  ") != 2 {
+	if _, out, _ := g.run("executions", "show", "lost"); strings.Count(out, "finding  ") != 2 || !strings.Contains(out, "the findings contradict each other") {
+		t.Error(out)
+	}
+	// What the gateway's key has not signed is no finding, whoever has put it there.
+	db, err := sqlite.Open(t.Context(), filepath.Join(g.dir, "bindery.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h, err := g.reg.Show(t.Context(), g.callKey("key:a", "lost"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := h.Findings[0]
+	forged.Source = "operator eve"
+	if _, _, err := db.Executions().AddFinding(t.Context(), h.Row.Key, forged); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, _ := g.run("executions", "show", "lost"); strings.Contains(out, "found by operator eve") || !strings.Contains(out, "doubtful     1 more in the store") {
 		t.Error(out)
 	}
 }

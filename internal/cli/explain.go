@@ -19,7 +19,7 @@ func (a *app) explain() *cobra.Command {
 		Short: "Say what an error name or a requirement row means, where it comes from, and the usual fix",
 		Long: "Say what an error name or a row of the requirement registers means, where it comes from,\n" +
 			"and what usually mends it; also of a code of an RA, a VA, the gateway or an\n" +
-			"envelope. Without an argument, list the specification's names.",
+			"envelope. Without an argument, list the names of a crossing, the gateway and envelopes.",
 		Example: "  bindery explain MAGNITUDE_EXHAUSTED\n" +
 			"  bindery explain GC-134",
 		Args: cobra.MaximumNArgs(1),
@@ -77,15 +77,24 @@ func explainable(begun string) []string {
 	return names
 }
 
-// listNames prints the table's names in its own order.
+// listNames prints the names of a crossing, of a gateway and of envelopes, each in its table's order.
 func (a *app) listNames() {
 	var items [][]byte
-	for _, row := range crossing.Table() {
+	list := func(name, message string) {
 		if a.json {
-			items = append(items, jcs.String(string(row.Name)))
-			continue
+			items = append(items, jcs.String(name))
+			return
 		}
-		fmt.Fprintf(a.out, "%-26s %s\n", row.Name, row.Message)
+		fmt.Fprintf(a.out, "%-31s %s\n", name, message)
+	}
+	for _, row := range crossing.Table() {
+		list(string(row.Name), row.Message)
+	}
+	for _, c := range gateway.Codes() {
+		list(c.Name, c.Meaning)
+	}
+	for _, n := range envelopeNames() {
+		list(n.name, n.message)
 	}
 	if a.json {
 		a.print(jcs.Array(items...))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -112,6 +113,13 @@ func (a *app) runGateway(c *cobra.Command, f gatewayFlags, args []string) error 
 	if err := a.canServe(c.Context(), given); err != nil {
 		return err
 	}
+	var l net.Listener
+	if f.addr != "" {
+		if l, err = listen("--addr", f.addr); err != nil {
+			return err
+		}
+		defer l.Close()
+	}
 	h, err := a.gatewayHome(c.Context(), f.store)
 	if err != nil {
 		return err
@@ -129,7 +137,7 @@ func (a *app) runGateway(c *cobra.Command, f gatewayFlags, args []string) error 
 	}
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if f.addr != "" {
-		err = a.gatewayOverHTTP(c.Context(), h, cfg, db, f.addr, log)
+		err = a.gatewayOverHTTP(c.Context(), h, cfg, db, l, hostPort(f.addr, l), log)
 	} else {
 		err = a.gatewayOverStdio(c.Context(), h, cfg, db, f.agent, log)
 	}
@@ -148,7 +156,7 @@ func (a *app) canServe(ctx context.Context, given *gatewayUpstream) error {
 	if err := given.startable(); err != nil || a.initialised() {
 		return err
 	}
-	if _, _, err := (&home{}).header(*given); err != nil { // it has those of the environment alone
+	if _, err := (&home{}).header(*given); err != nil { // it has those of the environment alone
 		return err
 	}
 	return given.reachable(ctx)
@@ -223,14 +231,8 @@ func (g *gatewayConfig) choose(given *gatewayUpstream, f gatewayFlags) error {
 	return nil
 }
 
-// gatewayOverHTTP serves clients over HTTP until ctx ends.
-func (a *app) gatewayOverHTTP(ctx context.Context, h *home, cfg *gatewayConfig, db *sqlstore.DB, addr string, log *slog.Logger) error {
-	l, err := listen("--addr", addr)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	at := hostPort(addr, l)
+// gatewayOverHTTP serves clients over HTTP, who come to l, called at, until ctx ends.
+func (a *app) gatewayOverHTTP(ctx context.Context, h *home, cfg *gatewayConfig, db *sqlstore.DB, l net.Listener, at string, log *slog.Logger) error {
 	n, err := a.openGateway(h, cfg, db, gatewayOptions{hosts: hosts(at), log: log})
 	if err != nil {
 		return err
@@ -303,6 +305,9 @@ func (a *app) gatewayOverStdio(ctx context.Context, h *home, cfg *gatewayConfig,
 		Said: func(what string) { a.say("bindery: %s", what) },
 	})
 	close(ready)
+	if terminalOf(a.in) != nil {
+		a.say("bindery: an MCP client is expected on standard input, and not a person; for what starts it there: bindery gateway install --client NAME")
+	}
 	return n.serveUntil(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -110,10 +110,12 @@ func (f explainFlags) choose(cfg *gatewayConfig, command []string) (*gatewayUpst
 			return u, nil
 		case f.name == "" && len(cfg.Upstreams) == 1:
 			return &cfg.Upstreams[0], nil
+		case f.name == "" && len(cfg.Upstreams) > 1: // each has declarations of its own
+			return nil, usage("several upstreams are configured", "say whose tool it is, with --name NAME")
 		case f.schema != "":
 			return &gatewayUpstream{Name: cmp.Or(f.name, "upstream")}, nil
 		}
-		return nil, usage("whose tool it is is not known", "give --schema FILE, --upstream URL, or -- and the server's command")
+		return nil, usage("whose tool it is is not known", "give --schema FILE, --upstream URL, -- and the server's command, or the --name of a configured one")
 	}
 	headers, err := headerFlags(f.headers)
 	if err != nil {

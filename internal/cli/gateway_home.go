@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // roleGateway is the role of a directory that stands in front of tools. A party's directory may
@@ -45,11 +46,12 @@ func (a *app) makeGatewayHome(ctx context.Context, dir, store string) error {
 	if err := checkStore(store); err != nil {
 		return err
 	}
+	there := fileExists(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return usagef("choose another --dir", "%s cannot be made: %v", dir, err)
 	}
 	return locked(dir, func() error {
-		for _, name := range []string{configFile, secretsFile, keysDir, storeFile, keyFile} {
+		for _, name := range gatewayFiles() {
 			switch {
 			case !fileExists(filepath.Join(dir, name)):
 			case name == configFile:
@@ -58,25 +60,50 @@ func (a *app) makeGatewayHome(ctx context.Context, dir, store string) error {
 				return usagef("restore it, or choose another --dir", "%s has no %s, and there is a %s in it", dir, configFile, name)
 			}
 		}
-		h := &home{dir: dir, ring: newRing(nil), config: config{
-			Name: "gateway", Roles: []string{roleGateway}, Addr: defaultAddr, AdminAddr: freeAdmin,
-		}, secrets: secrets{Operator: credential()}}
-		h.setStore(store)
-		if err := h.claimStore(ctx); err != nil {
-			return err
+		err := a.fillGatewayHome(ctx, dir, store)
+		if err == nil {
+			a.say("bindery: %s is now a gateway's directory, readable by its owner alone: its keys, its configuration and its record of executions", dir)
+			return nil
 		}
-		if err := h.protect(protection{}); err != nil {
-			return err
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+			err = usagef("is it this user's? else choose another --dir", "nothing can be written in %s", dir)
 		}
-		if err := h.makeGatewayKeys(ctx); err != nil {
-			return err
+		for _, name := range gatewayFiles() { // none was there before
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 		}
-		if err := h.save(); err != nil {
-			return err
+		if !there {
+			_ = os.Remove(dir) // unless somebody has put something there
 		}
-		a.say("bindery: %s is now a gateway's directory, readable by its owner alone: its keys, its configuration and its record of executions", dir)
-		return nil
+		return err
 	})
+}
+
+// gatewayFiles are what a gateway's directory is made of; the configuration is written last.
+func gatewayFiles() []string {
+	return []string{configFile, secretsFile, keysDir, storeFile, storeFile + "-wal", storeFile + "-shm", keyFile}
+}
+
+// fillGatewayHome makes what is in the directory of a gateway.
+func (a *app) fillGatewayHome(ctx context.Context, dir, store string) error {
+	h := &home{dir: dir, ring: newRing(nil), config: config{
+		Name: "gateway", Roles: []string{roleGateway}, Addr: defaultAddr, AdminAddr: freeAdmin,
+	}, secrets: secrets{Operator: credential()}}
+	h.setStore(store)
+	if err := h.claimStore(ctx); err != nil {
+		return err
+	}
+	if err := h.protect(protection{}); err != nil {
+		return err
+	}
+	if err := h.makeGatewayKeys(ctx); err != nil {
+		return err
+	}
+	if store != "" { // so that it is no other directory's from now on, whichever begins first
+		if err := h.makeStore(ctx); err != nil {
+			return err
+		}
+	}
+	return h.save()
 }
 
 // withGatewayKeys gives a directory what a gateway signs and seals with, if it is an older one.
@@ -120,16 +147,21 @@ func (h *home) makeGatewayKeys(ctx context.Context) error {
 		}
 	}
 	if h.storeURL() == "" {
-		db, err := h.openStore(ctx)
-		if err != nil {
-			return err
-		}
-		if err := db.Close(); err != nil {
+		if err := h.makeStore(ctx); err != nil {
 			return err
 		}
 	}
 	_, err := h.newKey(gatewayKey)
 	return err
+}
+
+// makeStore makes the tables that are not there.
+func (h *home) makeStore(ctx context.Context) error {
+	db, err := h.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	return db.Close()
 }
 
 // lostRecord reports that a gateway's database is gone. Another one would know of no execution, so
@@ -145,7 +177,7 @@ func (a *app) homeOfGateway() (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !a.initialised() {
+	if _, err := os.Lstat(filepath.Join(dir, configFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, usagef("bindery gateway makes one: bindery gateway --help", "%s is no gateway's directory", dir)
 	}
 	return a.home()

@@ -85,6 +85,11 @@ func (a *app) gatewayInstall() *cobra.Command {
 			if err := f.entry(args); err != nil {
 				return err
 			}
+			if len(args) > 0 && filepath.Base(args[0]) != args[0] { // a path: the client starts it elsewhere
+				if at, err := filepath.Abs(args[0]); err == nil {
+					args[0] = at
+				}
+			}
 			u, err := adHoc(f.name, f.upstream, args)
 			if err != nil {
 				return err
@@ -198,6 +203,11 @@ func (a *app) printEntry(c mcpClient, u gatewayUpstream, f gatewayFlags) error {
 	}
 	a.print([]byte(entry))
 	a.say("it belongs in %s: %s", c.file(), c.note)
+	for _, word := range u.Command {
+		if word == "." || word == ".." || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") {
+			a.say("%s counts from the folder in which the client starts the gateway; take a whole path", visible(word))
+		}
+	}
 	if len(env) > 0 {
 		a.say("in env, put what is meant in the place of each <…>; whoever may read that file has it then")
 	}

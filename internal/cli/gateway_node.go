@@ -7,8 +7,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,11 +128,11 @@ func timing() (t execution.Timing) {
 
 // reach finds the ways to the upstreams.
 func (a *app) reach(n *gatewayNode, o gatewayOptions) error {
+	hidden := n.hidden()
 	for _, u := range n.cfg.Upstreams {
 		way := gateway.Upstream{Name: u.Name, URL: u.URL, Timeout: u.Timeout, Tools: u.declared}
-		var hidden []string
 		var err error
-		if way.Header, hidden, err = n.header(u); err != nil {
+		if way.Header, err = n.header(u); err != nil {
 			return err
 		}
 		if u.URL == "" {
@@ -150,6 +152,19 @@ func (a *app) reach(n *gatewayNode, o gatewayOptions) error {
 		n.ways = append(n.ways, way)
 	}
 	return nil
+}
+
+// hidden are the variables that have the credential of some upstream, one that is not served now too:
+// no program gets to see them.
+func (n *gatewayNode) hidden() (names []string) {
+	all := n.cfg.Upstreams
+	if stored, err := n.gateway(); err == nil {
+		all = slices.Concat(all, stored.Upstreams)
+	}
+	for _, u := range all {
+		names = slices.AppendSeq(names, maps.Values(u.HeadersEnv))
+	}
+	return names
 }
 
 // agents is who is taken for whom.
@@ -311,8 +326,13 @@ func (n *gatewayNode) serve(ctx context.Context, l net.Listener) error {
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), gatewayDrain)
 	defer cancel()
-	if server.Shutdown(drain) != nil {
-		_ = server.Close() // what is open now has had its time
+	if server.Shutdown(drain) != nil { // what is open now has had its time, and is told so
+		n.handler.Stop()
+		told, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if server.Shutdown(told) != nil {
+			_ = server.Close()
+		}
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -118,6 +118,12 @@ func (a *app) listenGateway(ctx context.Context, n *node, cfg *gatewayConfig, lo
 func (a *app) sayGateway(n *gatewayNode, at string) {
 	for _, u := range n.cfg.Upstreams {
 		a.say("bindery: the gateway to %s is at %s", u.shown(), n.endpoint(at, u.Name))
+		if err := u.startable(); err != nil { // the others are served
+			a.say("bindery: %v", err)
+		}
+	}
+	if everywhere(at) && len(n.cfg.Hosts) == 0 {
+		a.say("bindery: clients elsewhere call it by a name that is refused, until it stands under gateway, hosts, in %s, as NAME:PORT", filepath.Join(n.dir, configFile))
 	}
 	if !n.live.Current().Required() {
 		a.say("bindery: clients are not authenticated, so that no execution_id is taken; to change that: bindery gateway agent add NAME --dir %s", n.dir)

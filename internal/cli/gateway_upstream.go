@@ -60,25 +60,24 @@ func (u *gatewayUpstream) same(other gatewayUpstream) bool {
 }
 
 // header are the credentials of this gateway at an upstream: from secrets.json, or from the
-// environment. Hidden are the names of the variables, which no program gets to see.
-func (h *home) header(u gatewayUpstream) (header http.Header, hidden []string, err error) {
-	header = http.Header{}
+// environment.
+func (h *home) header(u gatewayUpstream) (http.Header, error) {
+	header := http.Header{}
 	for _, name := range u.Headers {
 		value, there := h.secrets.GatewayHeaders[u.Name+"/"+name]
 		if !there || !validHeader(name, value) {
-			return nil, nil, usagef(`put it there, as "gateway_headers": {"`+u.Name+"/"+name+`": "VALUE"}`, "%s has no value of the header %s of the upstream %s", filepath.Join(h.dir, secretsFile), name, u.Name)
+			return nil, usagef(`put it there, as "gateway_headers": {"`+u.Name+"/"+name+`": "VALUE"}`, "%s has no value of the header %s of the upstream %s", filepath.Join(h.dir, secretsFile), name, u.Name)
 		}
 		header.Set(name, value)
 	}
 	for name, variable := range u.HeadersEnv {
 		value := os.Getenv(variable)
 		if !validHeader(name, value) {
-			return nil, nil, usagef("set it before", "the variable %s has no value for the header %s of the upstream %s", variable, name, u.Name)
+			return nil, usagef("set it before", "the variable %s has no value for the header %s of the upstream %s", variable, name, u.Name)
 		}
 		header.Set(name, value)
-		hidden = append(hidden, variable)
 	}
-	return header, hidden, nil
+	return header, nil
 }
 
 var headerForm = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$")

@@ -255,14 +255,15 @@ func (n *node) privateHandler(log *slog.Logger) http.Handler {
 	return httpapi.NewAdmin(cfg)
 }
 
-// hosts are the names by which a loopback listener may be called, and no others.
+// hosts are the names by which a listener may be called, and no others: on this machine, if it is
+// a loopback one or one of all interfaces, by each of loopback.
 func hosts(addr string) []string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return []string{addr}
 	}
 	list := []string{addr}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if ip := net.ParseIP(host); host == "localhost" || ip.IsLoopback() || everywhere(addr) {
 		for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
 			if h := net.JoinHostPort(name, port); h != addr {
 				list = append(list, h)
@@ -270,6 +271,12 @@ func hosts(addr string) []string {
 		}
 	}
 	return list
+}
+
+// everywhere reports whether an address is of all interfaces, and so no name of anything.
+func everywhere(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && net.ParseIP(host).IsUnspecified()
 }
 
 func firstOf(a, b string) string {

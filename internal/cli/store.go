@@ -72,7 +72,11 @@ func (h *home) claimStore(ctx context.Context) error {
 	}
 	fresh, err := postgres.Fresh(ctx, store)
 	if err == nil && !fresh {
-		return usage("the database of --store belongs to a directory already", "give each directory a database, or a schema with ?search_path=NAME, of its own")
+		try := "give each directory a database, or a schema with ?search_path=NAME, of its own"
+		if h.onlyGateway() {
+			try += "; a replica is a copy of the whole directory"
+		}
+		return usage("the database of --store belongs to a directory already", try)
 	}
 	return storeError(err)
 }

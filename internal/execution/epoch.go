@@ -11,19 +11,25 @@ import (
 )
 
 // alive is this replica's epoch, if its last heartbeat is young enough to send anything; an
-// older one is renewed first.
+// older one is renewed first. Where a store gives no answer many wait for that: whoever has
+// waited for another's heartbeat has its result, and sends none.
 func (r *Registry) alive(ctx context.Context) (Owner, bool) {
+	before := r.beats.Load()
 	if r.failed.Load() != nil {
 		return Owner{}, false
 	}
-	l := r.life.Load()
-	if l != nil && r.trusts(l) {
+	if l := r.life.Load(); l != nil && r.trusts(l) {
 		return l.owner, true
 	}
-	if err := r.beat(ctx); err != nil {
+	r.beating.Lock()
+	defer r.beating.Unlock()
+	if r.beats.Load() == before && r.beatOnce(ctx) != nil {
 		return Owner{}, false
 	}
-	return r.life.Load().owner, true
+	if l := r.life.Load(); l != nil && r.trusts(l) {
+		return l.owner, true
+	}
+	return Owner{}, false
 }
 
 // trusts reports whether the heartbeat is young, on both clocks.
@@ -50,6 +56,12 @@ func (r *Registry) renew(ctx context.Context, dead Owner) error {
 func (r *Registry) beat(ctx context.Context) error {
 	r.beating.Lock()
 	defer r.beating.Unlock()
+	return r.beatOnce(ctx)
+}
+
+// beatOnce is beat with r.beating held.
+func (r *Registry) beatOnce(ctx context.Context) error {
+	defer r.beats.Add(1)
 	l := r.life.Load()
 	if l == nil {
 		return fmt.Errorf("execution: %w", ErrEpoch)
@@ -113,9 +125,9 @@ func (r *Registry) nextEpoch() int64 {
 	return 1
 }
 
-// Sweep declares dead what has no heartbeat, but never this replica, takes from dead epochs what they have left, and
-// drops answers whose time is over. Run does so at every Timing.Sweep; several replicas may
-// at once.
+// Sweep declares dead what has no heartbeat, but never this replica, takes from dead epochs
+// what they have left, and drops answers whose time is over. Run does so at every
+// Timing.Sweep; several replicas may at once.
 func (r *Registry) Sweep(ctx context.Context) error {
 	now := r.now()
 	if until := r.calm.Load(); until == nil || !now.Before(*until) {
@@ -135,13 +147,22 @@ func (r *Registry) Sweep(ctx context.Context) error {
 	if err := r.sweepRows(ctx, now); err != nil {
 		return fmt.Errorf("execution: sweep: %w", err)
 	}
-	if _, err := r.cfg.Store.Forget(ctx, now.Add(-KeptFor), sweepLimit); err != nil {
-		return fmt.Errorf("execution: sweep: %w", err)
+	for range forgetLooks {
+		n, err := r.cfg.Store.Forget(ctx, now.Add(-KeptFor), sweepLimit)
+		if err != nil {
+			return fmt.Errorf("execution: sweep: %w", err)
+		}
+		if n < sweepLimit {
+			break
+		}
 	}
 	return nil
 }
 
-const sweepLimit = 256 // rows that one look takes on
+const (
+	sweepLimit  = 256 // rows that one look takes on
+	forgetLooks = 64  // for answers in one sweep: more of them than are stored meanwhile
+)
 
 func (r *Registry) sweepRows(ctx context.Context, now time.Time) error {
 	for {

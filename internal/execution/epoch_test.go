@@ -235,6 +235,30 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// keeping is a store that has so many answers whose time is over.
+type keeping struct {
+	execution.Store
+	answers int
+}
+
+func (k *keeping) Forget(_ context.Context, before time.Time, limit int) (int, error) {
+	if !before.Equal(start.Add(-execution.KeptFor)) {
+		return 0, errors.New("not the answers of a day ago")
+	}
+	n := min(k.answers, limit)
+	k.answers -= n
+	return n, nil
+}
+
+// TestAnswersAreDropped: one sweep drops more answers than come in until the next one.
+func TestAnswersAreDropped(t *testing.T) {
+	t.Parallel()
+	s := &keeping{Store: sqliteDB(t).Executions(), answers: 10_000}
+	if err := replica(t, s, newClock()).Sweep(t.Context()); err != nil || s.answers > 0 {
+		t.Errorf("%d answers are left, %v", s.answers, err)
+	}
+}
+
 // TestOwnEpoch: a replica whose last heartbeat is old by the database's clock, which may have
 // jumped, does not declare itself dead: what it has sent stays its own. The other one is.
 //

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bindery/bindery/internal/audit"
 	"github.com/bindery/bindery/internal/execution"
+	"github.com/bindery/bindery/internal/store/pgtest"
+	"github.com/bindery/bindery/internal/store/postgres"
 	"github.com/bindery/bindery/internal/store/sqlstore"
 	"github.com/bindery/bindery/internal/store/storetest"
 )
@@ -201,26 +204,115 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
+// TestPostgresGoesAway: the database ends while a call is out, and comes back. Whoever called is
+// told that the outcome is unknown, so is whoever waits with it, and that is what is stored; what
+// came meanwhile was not sent, and is admitted later.
+//
+// covers EXA-060, EXA-066, EXA-069, EXA-070
+func TestPostgresGoesAway(t *testing.T) {
+	t.Parallel()
+	server := pgtest.New(t)
+	db, err := postgres.Open(t.Context(), server.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	s := db.Executions()
+	r := running(t, s)
+	out, later := call(t, "out", "10"), call(t, "later", "10")
+	p := permit(t, r, out)
+	joined := make(chan *execution.Record)
+	go func() {
+		_, rec, err := r.Admit(context.Background(), out)
+		if err != nil {
+			t.Error(err)
+		}
+		joined <- rec
+	}()
+	until(t, "joined", func() bool { return slices.Contains(events(t, s, out), "joined:dispatched") })
+	server.Stop(t)
+	if rec := finish(t, p, done); rec.State != execution.OutcomeUnknown || rec.Reason != execution.ReasonNotPersisted || rec.Answer != nil {
+		t.Errorf("record %+v", rec)
+	}
+	refused(t, r, later, execution.NameUnavailable)
+	server.Start(t)
+	if rec := <-joined; rec == nil || rec.State != execution.OutcomeUnknown || rec.Digest != answerDigest {
+		t.Errorf("whoever waited has %+v", rec)
+	}
+	until(t, "nothing unstored", func() bool { return r.Status().Unstored == 0 })
+	if rec := refused(t, r, out, execution.NameReplay).Record; rec.State != execution.OutcomeUnknown {
+		t.Errorf("record %+v", rec)
+	}
+	finish(t, permit(t, r, later), done)
+	if n := len(logged(t, s, audit.EventOutcomeUnknown)); n != 1 {
+		t.Errorf("%d entries say that it is unknown", n)
+	}
+}
+
+// silent is a store that gives no answer to a heartbeat for a while, and then none.
+type silent struct {
+	execution.Store
+	beats atomic.Int64
+}
+
+func (s *silent) Beat(context.Context, execution.Owner) (bool, error) {
+	s.beats.Add(1)
+	time.Sleep(200 * time.Millisecond)
+	return false, errAway
+}
+
+// TestSilentStore: while the store gives no answer, calls do not wait for it one after the
+// other: that would take the gateway's places from those which need no store.
+func TestSilentStore(t *testing.T) {
+	t.Parallel()
+	s, clk := &silent{Store: sqliteDB(t).Executions()}, newClock()
+	r := replica(t, s, clk)
+	clk.Move(time.Minute)
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			var e *execution.Refusal
+			if _, _, err := r.Admit(t.Context(), call(t, "one", "10")); !errors.As(err, &e) || e.Name != execution.NameUnavailable {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := s.beats.Load(); n > 8 {
+		t.Errorf("%d heartbeats were sent one after the other", n)
+	}
+}
+
 // broken is a store without one of the properties that the self-test asks for.
 type broken struct {
 	execution.Store
-	ask      func(execution.Store, context.Context, execution.Turn) (execution.Decision, error)
+	instead  map[execution.Verdict]execution.Verdict
 	rehearse bool // keeps what it should undo
 	stale    bool // another connection sees nothing of what was committed
 }
 
 func (b *broken) Ask(ctx context.Context, turn execution.Turn) (execution.Decision, error) {
-	if b.ask != nil {
-		return b.ask(b.Store, ctx, turn)
+	d, err := b.Store.Ask(ctx, turn)
+	if v, ok := b.instead[d.Verdict]; ok {
+		d.Verdict = v
 	}
-	return b.Store.Ask(ctx, turn)
+	return d, err
 }
 
-func (b *broken) Rehearse(ctx context.Context, turn execution.Turn) (execution.Decision, error) {
-	if b.rehearse {
-		return b.Store.Ask(ctx, turn)
+func (b *broken) Rehearse(ctx context.Context, turns []execution.Turn) (all []execution.Decision, err error) {
+	if !b.rehearse {
+		all, err = b.Store.Rehearse(ctx, turns)
 	}
-	return b.Store.Rehearse(ctx, turn)
+	for i, turn := range turns {
+		if b.rehearse {
+			d, failed := b.Store.Ask(ctx, turn)
+			all, err = append(all, d), errors.Join(err, failed)
+		}
+		if v, ok := b.instead[all[i].Verdict]; ok {
+			all[i].Verdict = v
+		}
+	}
+	return all, err
 }
 
 func (b *broken) Find(ctx context.Context, key execution.Key) (execution.Row, bool, error) {
@@ -235,31 +327,16 @@ func (b *broken) Find(ctx context.Context, key execution.Key) (execution.Row, bo
 // covers EXA-034, EXA-074
 func TestSelfTest(t *testing.T) {
 	t.Parallel()
-	admits := func(s execution.Store, ctx context.Context, turn execution.Turn) (execution.Decision, error) {
-		d, err := s.Ask(ctx, turn)
-		if d.Verdict == execution.Collides {
-			d.Verdict = execution.TakenReserved
-		}
-		return d, err
-	}
-	forgets := func(s execution.Store, ctx context.Context, turn execution.Turn) (execution.Decision, error) {
-		d, err := s.Ask(ctx, turn)
-		if d.Verdict == execution.Replays {
-			d.Verdict = execution.TakenReserved
-		}
-		return d, err
-	}
-	raises := func(s execution.Store, ctx context.Context, turn execution.Turn) (execution.Decision, error) {
-		d, err := s.Ask(ctx, turn)
-		if d.Verdict == execution.Dead {
-			d.Verdict = execution.SentOff
-		}
-		return d, err
-	}
 	for reason, b := range map[string]*broken{
-		"execution: self-test: a conflicting reservation is refused: it does not hold":             {ask: admits},
-		"execution: self-test: a dead epoch dispatches nothing: it does not hold":                  {ask: raises},
-		"execution: self-test: a committed terminal state is seen and stays: it does not hold":     {ask: forgets},
+		"execution: self-test: a conflicting reservation is refused: it does not hold": {
+			instead: map[execution.Verdict]execution.Verdict{execution.Collides: execution.TakenReserved},
+		},
+		"execution: self-test: an epoch that is not alive dispatches nothing: it does not hold": {
+			instead: map[execution.Verdict]execution.Verdict{execution.Dead: execution.SentOff},
+		},
+		"execution: self-test: a committed terminal state is seen and stays: it does not hold": {
+			instead: map[execution.Verdict]execution.Verdict{execution.Replays: execution.TakenReserved},
+		},
 		"execution: self-test: a committed terminal state is seen and stays: execution: not found": {stale: true},
 		"execution: self-test: state and audit entry vanish together: it does not hold":            {rehearse: true},
 	} {
@@ -291,9 +368,39 @@ func TestSelfTest(t *testing.T) {
 	if got := lastEntry(t, s); got.Event != audit.EventSelfTest || got.Reason != "passed" {
 		t.Errorf("entry %+v", got)
 	}
+	// What the test itself has to write: one execution, its three steps, and the result.
+	rows, err := s.List(t.Context(), execution.Filter{}, 10)
+	if tip, tipErr := s.AuditTip(t.Context()); err != nil || tipErr != nil || len(rows) != 1 || tip.Seq != 1+3+1 {
+		t.Errorf("%d executions and %d entries, one of them the epoch's (%v, %v)", len(rows), tip.Seq, err, tipErr)
+	}
 	open, err := s.List(t.Context(), execution.Filter{State: execution.Reserved}, 10)
 	if err != nil || len(open) > 0 {
 		t.Errorf("the test has left %+v, %v", open, err)
+	}
+}
+
+// TestStoreThatFails: a store that fails the self-test is not written to at each heartbeat.
+//
+// covers EXA-034
+func TestStoreThatFails(t *testing.T) {
+	t.Parallel()
+	s, clk := &broken{Store: sqliteDB(t).Executions(), stale: true}, newClock()
+	r := unstarted(t, s, clk, func(c *execution.Config) { c.Timing = execution.Timing{Heartbeat: time.Millisecond} })
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error)
+	go func() { ran <- r.Run(ctx) }()
+	tests := func() int { return len(logged(t, s.Store, audit.EventSelfTest)) }
+	until(t, "tested", func() bool { return tests() == 1 })
+	clk.Move(time.Minute - time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	if n := tests(); n != 1 {
+		t.Errorf("tested %d times within a minute", n)
+	}
+	clk.Move(time.Millisecond)
+	until(t, "tested again", func() bool { return tests() == 2 })
+	stop()
+	if err := <-ran; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -119,6 +119,7 @@ type History struct {
 	Row        Row
 	OwnerAlive bool // the replica that has dispatched or reserved it is not declared dead
 	Findings   []Finding
+	Doubtful   int // findings that are stored, and that this gateway's key has not signed as they stand
 }
 
 // Record is the row as a caller may see it.
@@ -131,7 +132,18 @@ func (r *Registry) Show(ctx context.Context, key Key) (History, error) {
 		return History{}, err
 	}
 	found, err := r.cfg.Store.FindingsOf(ctx, key)
-	return History{Row: row, OwnerAlive: alive, Findings: found}, err
+	if err != nil {
+		return History{}, err
+	}
+	h := History{Row: row, OwnerAlive: alive}
+	for _, f := range found {
+		if signed, err := ParseFinding(f.Signed, r.cfg.Signer.Key(), key, row.Binding); err != nil || signed != f {
+			h.Doubtful++
+			continue
+		}
+		h.Findings = append(h.Findings, f)
+	}
+	return h, nil
 }
 
 // List returns at most limit rows in the order of their keys, without answers.

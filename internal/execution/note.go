@@ -16,16 +16,14 @@ const (
 	noteWait  = 2 * time.Second // for room among them
 )
 
-// eventLost is the entry that stands for entries that are not there.
-const eventLost = "lost"
-
 // notes are entries that wait to be written.
 type notes struct {
 	mu    sync.Mutex // guards the rest
 	list  []audit.Entry
 	out   int           // entries that are being written: they wait until that is done
 	spare []audit.Entry // the list of before, to be used again
-	lost  int
+	lost  int           // entries that are not there, of which the log does not say so yet
+	told  int           // of these, that the observer knows of
 	full  chan struct{} // has a token while there are flushAt
 	room  chan struct{} // is closed and made anew when there is room again
 }
@@ -88,20 +86,22 @@ func (n *notes) wake() {
 	}
 }
 
-// take gives all that waits, and how many are missing.
-func (n *notes) take() (list []audit.Entry, lost int) {
+// take gives all that waits, how many are missing, and how many of these are news.
+func (n *notes) take() (list []audit.Entry, lost, news int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	list, lost = n.list, n.lost
-	n.list, n.spare, n.lost, n.out = n.spare[:0], nil, 0, len(list)
-	return list, lost
+	list, lost, news = n.list, n.lost, n.lost-n.told
+	n.list, n.spare, n.told, n.out = n.spare[:0], nil, n.lost, len(list)
+	return list, lost, news
 }
 
-// written says which of what was taken are not written: none, or the last ones.
-func (n *notes) written(list, left []audit.Entry) {
+// written says which of what was taken are not written: none, or the last ones; and of how many
+// that are missing the log now says so.
+func (n *notes) written(list, left []audit.Entry, said int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.out = 0
+	n.lost, n.told = n.lost-said, n.told-said
 	if len(left) > 0 {
 		n.list = append(left, n.list...)
 	} else {
@@ -127,9 +127,11 @@ func (r *Registry) Refuse(ctx context.Context, e audit.Entry) error {
 	return nil
 }
 
+// flushUntil writes what waits, until ctx ends. A failure is logged once until it has passed.
 func (r *Registry) flushUntil(ctx context.Context) {
 	tick := time.NewTicker(r.time.Flush)
 	defer tick.Stop()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -137,32 +139,39 @@ func (r *Registry) flushUntil(ctx context.Context) {
 		case <-tick.C:
 		case <-r.notes.full:
 		}
-		for r.flush(ctx) && ctx.Err() == nil {
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = r.flush(ctx); err != nil && !failing && ctx.Err() == nil {
+				r.log.ErrorContext(ctx, "audit entries wait", "reason", err.Error())
+			}
+			failing = err != nil
 		}
 	}
 }
 
-// flush writes what waits. It reports whether there is reason to do so again at once.
-func (r *Registry) flush(ctx context.Context) (more bool) {
-	list, lost := r.notes.take()
-	if lost > 0 {
-		r.log.ErrorContext(ctx, "audit entries are missing", "entries", lost)
-		list = append(list, audit.Entry{At: r.now(), Event: eventLost, Reason: strconv.Itoa(lost) + " entries are missing"})
-	}
-	left, err := list, error(nil)
+// flush writes what waits, and last how many entries are missing. It reports whether there is
+// reason to do so again at once.
+func (r *Registry) flush(ctx context.Context) (more bool, err error) {
+	list, lost, news := r.notes.take()
+	left, said := list, 0
 	for len(left) > 0 && err == nil {
 		part := left[:min(len(left), flushMost)]
 		if err = r.cfg.Store.Append(ctx, part); err == nil {
 			left = left[len(part):]
 		}
 	}
-	if err != nil && ctx.Err() == nil {
-		r.log.ErrorContext(ctx, "audit entries wait", "entries", len(left), "reason", err.Error())
-	}
 	written := len(list) - len(left)
-	r.notes.written(list, left)
-	if written > 0 || lost > 0 {
-		r.cfg.Observer.Noted(written, lost)
+	if lost > 0 && err == nil {
+		r.log.ErrorContext(ctx, "audit entries are missing", "entries", lost)
+		e := audit.Entry{At: r.now(), Event: audit.EventLost, Reason: strconv.Itoa(lost) + " entries are missing"}
+		if err = r.cfg.Store.Append(ctx, []audit.Entry{e}); err == nil {
+			said = lost
+			written++
+		}
 	}
-	return err == nil && written >= flushMost
+	r.notes.written(list, left, said)
+	if written > 0 || news > 0 {
+		r.cfg.Observer.Noted(written, news)
+	}
+	return err == nil && written >= flushMost, err
 }

@@ -3,6 +3,8 @@ package execution_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -129,6 +131,57 @@ func TestNotesWait(t *testing.T) {
 	if n := len(logged(t, s, audit.EventCall)); n+missing != most+8 || missing == 0 {
 		t.Errorf("%d written and %d missing", n, missing)
 	}
+}
+
+// TestStoreStaysAway: however long the store is away, what waits for it has its bound, and whoever
+// reads what the gateway prints is told once.
+//
+// covers EXA-043
+func TestStoreStaysAway(t *testing.T) {
+	t.Parallel()
+	s, said := &away{Store: sqliteDB(t).Executions()}, &lines{}
+	r := running(t, s, execution.NoteWait(time.Millisecond), func(c *execution.Config) {
+		c.Timing.Flush = time.Millisecond
+		c.Log = slog.New(slog.NewTextHandler(said, nil))
+	})
+	s.fails.Store(1 << 40)
+	const most, more = 8192, 200
+	for i := range most + more { // each of the last ones waits for room, and finds none
+		r.Note(unbound(i))
+	}
+	for began := time.Now(); time.Since(began) < 100*time.Millisecond; time.Sleep(time.Millisecond) {
+		if n := r.Status().Waiting; n > most {
+			t.Fatalf("%d entries wait", n)
+		}
+	}
+	if n := said.with("audit entries"); n != 1 {
+		t.Errorf("%d lines say that entries wait", n)
+	}
+	s.fails.Store(0)
+	var lost []audit.Entry
+	until(t, "written", func() bool { lost = logged(t, s, "lost"); return len(lost) > 0 })
+	if n := len(logged(t, s, audit.EventCall)); len(lost) != 1 || lost[0].Reason != fmt.Sprintf("%d entries are missing", most+more-n) {
+		t.Errorf("%d are written, and %+v", n, lost)
+	}
+}
+
+// lines are what was logged.
+type lines struct {
+	mu   sync.Mutex // guards text
+	text string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text += string(b)
+	return len(b), nil
+}
+
+func (l *lines) with(word string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text, word)
 }
 
 // TestExport: the log of a gateway holds, and is signed.

@@ -27,9 +27,15 @@ type Permit struct {
 	call    Descriptor
 	row     Row
 	began   time.Time
-	started atomic.Bool
-	done    atomic.Bool
+	phase   atomic.Int32 // one word, so that whoever starts and whoever closes agree
 }
+
+// Phases of a Permit.
+const (
+	fresh   = iota // nothing may be sent yet
+	started        // something may have been sent
+	spent
+)
 
 func (r *Registry) permit(a *admission, row Row) *Permit {
 	r.out.Add(1)
@@ -47,7 +53,7 @@ func (p *Permit) Record() *Record { return p.row.record() }
 // than Timing.Trust, by the monotonic clock and by the wall's: a machine that slept has no
 // say. On an error nothing may be sent.
 func (p *Permit) Start() error {
-	if p.done.Load() || p.started.Swap(true) {
+	if !p.phase.CompareAndSwap(fresh, started) {
 		return ErrSpent
 	}
 	if l := p.r.life.Load(); l == nil || l.owner != p.attempt.Owner || !p.r.trusts(l) {
@@ -78,16 +84,20 @@ func (p *Permit) Finish(ctx context.Context, o Outcome) (*Record, error) {
 	if o.State != Succeeded && o.State != Failed && o.State != OutcomeUnknown {
 		return nil, errors.New("execution: an attempt ends in succeeded, failed or outcome_unknown")
 	}
-	if p.done.Swap(true) {
+	if p.phase.Swap(spent) == spent {
 		return nil, ErrSpent
 	}
+	return p.finish(ctx, o), nil
+}
+
+func (p *Permit) finish(ctx context.Context, o Outcome) *Record {
 	p.r.cfg.Hook(PointAfterAnswer)
 	p.attempt.At = p.r.now()
 	e := Settling{Attempt: p.attempt, State: o.State, Digest: o.Digest, Answer: kept(o.Answer), IsError: o.IsError, Reason: o.Reason}
 	if e.Digest == "" && o.Answer != nil {
 		e.Digest = answerDigest(o.Answer)
 	}
-	return p.settle(ctx, e), nil
+	return p.settle(ctx, e)
 }
 
 // Suspend stores that the upstream asks for more input: answer is its whole result, and
@@ -97,7 +107,7 @@ func (p *Permit) Suspend(ctx context.Context, answer []byte, stateSHA256 string)
 	if _, err := jcs.ParseHex256(stateSHA256); err != nil {
 		return nil, errors.New("execution: a state's digest is 64 hexadecimal digits")
 	}
-	if p.done.Swap(true) {
+	if p.phase.Swap(spent) == spent {
 		return nil, ErrSpent
 	}
 	p.r.cfg.Hook(PointAfterAnswer)
@@ -110,7 +120,7 @@ func (p *Permit) Suspend(ctx context.Context, answer []byte, stateSHA256 string)
 // Follow stores that a task stands for the answer. The execution stays dispatched while
 // this replica lives and follows it; Finish ends it.
 func (p *Permit) Follow(ctx context.Context, taskID string) error {
-	if p.done.Load() {
+	if p.phase.Load() == spent {
 		return ErrSpent
 	}
 	at := p.attempt
@@ -125,14 +135,14 @@ func (p *Permit) Follow(ctx context.Context, taskID string) error {
 // Close ends an attempt about which nothing was said: as failed, ReasonNotSent, if it was
 // never started, else as outcome_unknown. After Finish or Suspend it does nothing.
 func (p *Permit) Close() {
-	if p.done.Load() {
-		return
+	o := Outcome{State: Failed, Reason: ReasonNotSent}
+	if !p.phase.CompareAndSwap(fresh, spent) {
+		if !p.phase.CompareAndSwap(started, spent) {
+			return // another has said it
+		}
+		o = Outcome{State: OutcomeUnknown, Reason: ReasonAbandoned}
 	}
-	o := Outcome{State: OutcomeUnknown, Reason: ReasonAbandoned}
-	if !p.started.Load() {
-		o = Outcome{State: Failed, Reason: ReasonNotSent}
-	}
-	_, _ = p.Finish(context.Background(), o) // ErrSpent: another has said it meanwhile
+	p.finish(context.Background(), o)
 }
 
 func (p *Permit) settle(ctx context.Context, e Event) *Record {

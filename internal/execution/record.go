@@ -50,9 +50,11 @@ const (
 	nextUseAnswer = "use the recorded answer; a new operation takes a new execution_id"
 	nextFailed    = "read the recorded answer; whether to try again as a new operation is yours to decide, with a new execution_id"
 	nextNotSent   = "nothing was sent; call again with a new execution_id"
+	nextRound     = "this answer to the upstream's question was not sent, the calls before it were; find out what the upstream has made of them, then call with a new execution_id"
 	nextUnknown   = "do not call again: find out at the upstream whether it happened, and have the operator record it with bindery executions reconcile"
 	nextRepeat    = "repeat the same call with the same execution_id and action_timestamp; it is sent at most once"
 	nextContinue  = "answer what the upstream asks, with its requestState and the same execution_id"
+	nextAnew      = "what the upstream asks was too long to be kept: whoever has it answers it, with its requestState and the same execution_id; if nobody does, find out at the upstream what it has made of the calls so far"
 	nextMismatch  = "repeat the call without requestState to get what the upstream asks now"
 	nextCollision = "another action has this execution_id; a new operation takes a new execution_id"
 	nextHeld      = "wait for the decision, then repeat the same call"
@@ -66,15 +68,21 @@ func safeNext(r Row) string {
 	case Succeeded:
 		return nextUseAnswer
 	case Failed:
-		if r.Digest == "" {
-			return nextNotSent
+		switch {
+		case r.Digest != "":
+			return nextFailed
+		case r.Continued != "":
+			return nextRound
 		}
-		return nextFailed
+		return nextNotSent
 	case Refused:
 		return nextNotSent
 	case OutcomeUnknown:
 		return nextUnknown
 	case Suspended:
+		if r.Answer == nil {
+			return nextAnew
+		}
 		return nextContinue
 	case Held:
 		return nextHeld

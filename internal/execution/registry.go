@@ -113,9 +113,11 @@ type Registry struct {
 
 	life    atomic.Pointer[life] // nil before the first epoch
 	beating sync.Mutex           // one heartbeat at a time, and one Start
+	beats   atomic.Int64         // heartbeats that have ended, with or without an answer
 	name    string               // of this replica
 	calm    atomic.Pointer[time.Time]
 	failed  atomic.Pointer[string] // why it is not active
+	again   time.Time              // not before then is a store tried anew that has failed the self-test; of Run
 	out     atomic.Int64           // permits that are not settled
 
 	watches watches

@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,32 @@ func TestRounds(t *testing.T) {
 			t.Errorf("events %v", got)
 		}
 	})
+}
+
+// TestRoundNotSent: where the answer to a question is not sent, nobody is told that nothing was:
+// the first call was.
+//
+// covers EXA-025, EXA-026
+func TestRoundNotSent(t *testing.T) {
+	t.Parallel()
+	r := replica(t, sqliteDB(t).Executions(), newClock())
+	for _, rounds := range []bool{false, true} {
+		c := call(t, fmt.Sprint("rounds-", rounds), "10")
+		last := c
+		if rounds {
+			suspend(t, permit(t, r, c), stateOne)
+			last = continuing(c, stateOne, yes)
+		}
+		p, _, err := r.Admit(t.Context(), last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close() // it could not be sent
+		e := refused(t, r, c, execution.NameReplay)
+		if e.Record.Reason != execution.ReasonNotSent || strings.Contains(e.SafeNext, "nothing was sent") == rounds {
+			t.Errorf("rounds %v: %s, %q", rounds, e.Record.Reason, e.SafeNext)
+		}
+	}
 }
 
 // TestOneStateTwice: an upstream that asks with the same state again gets no answer twice.

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -26,7 +27,9 @@ func (r *Registry) Run(ctx context.Context) error {
 	if err := r.payDebts(end); err != nil {
 		r.log.ErrorContext(end, "outcomes not stored at the end", "reason", err.Error())
 	}
-	r.flush(end)
+	if _, err := r.flush(end); err != nil {
+		r.log.ErrorContext(end, "audit entries not written at the end", "entries", r.Status().Waiting, "reason", err.Error())
+	}
 	r.end(end)
 	return nil
 }
@@ -34,8 +37,8 @@ func (r *Registry) Run(ctx context.Context) error {
 // headEvery is how often the head of the log is signed, if entries were added.
 const headEvery = time.Minute
 
-// every does a task now and at every interval, until ctx ends. A failure is logged once
-// until it has passed.
+// every does a task now and at every interval, until ctx ends. A failure is logged once, and
+// so is that it has passed.
 func (r *Registry) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -45,8 +48,11 @@ func (r *Registry) every(ctx context.Context, interval time.Duration, what strin
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && !failing {
+		switch {
+		case err != nil && !failing:
 			r.log.ErrorContext(ctx, "the registry of executions waits", "for", what, "reason", err.Error())
+		case err == nil && failing:
+			r.log.InfoContext(ctx, "the registry of executions goes on", "with", what)
 		}
 		failing = err != nil
 		select {
@@ -57,11 +63,22 @@ func (r *Registry) every(ctx context.Context, interval time.Duration, what strin
 	}
 }
 
+// retest is how long a store that has failed the self-test is left alone: each one writes to it.
+const retest = time.Minute
+
 func (r *Registry) keepAlive(ctx context.Context) error {
-	if r.failed.Load() != nil {
-		return r.Start(ctx)
+	why := r.failed.Load()
+	switch {
+	case why == nil:
+		return r.beat(ctx)
+	case r.now().Before(r.again):
+		return errors.New(*why)
 	}
-	return r.beat(ctx)
+	err := r.Start(ctx)
+	if errors.Is(err, errUntrue) || errors.Is(err, ErrNotFound) {
+		r.again = r.now().Add(retest)
+	}
+	return err
 }
 
 func (r *Registry) sweep(ctx context.Context) error {

@@ -14,10 +14,11 @@ import (
 const selfTestAgent = "bindery:self-test"
 
 // SelfTest tries in the real store, under an agent of its own, what an execution stands on
-// (EXA-034, AX-14): an id is reserved once, and another binding for it is refused; state and
-// audit entry vanish together when a transaction is undone; a dead epoch dispatches nothing;
-// a terminal state is seen by another connection; and nothing leaves it. The result is an
-// entry of the log. The error names what does not hold.
+// (EXA-034, AX-14): an id is reserved once, and another binding for it is refused; a terminal
+// state is seen by another connection, and nothing leaves it; an epoch that is not alive
+// dispatches nothing; state and audit entry vanish together when a transaction is undone. One
+// execution is written for it, whose end has to be durable; what else is tried is undone. The
+// result is an entry of the log. The error names what does not hold.
 func (r *Registry) SelfTest(ctx context.Context) error {
 	t := &selfTest{r: r, at: r.now()}
 	err := t.run(ctx)
@@ -36,15 +37,34 @@ type selfTest struct {
 	at time.Time
 }
 
+// A step is an event of the test, and how the store must take it.
+type step struct {
+	Event
+	want Verdict
+}
+
 func (t *selfTest) run(ctx context.Context) error {
+	const (
+		conflict = "a conflicting reservation is refused"
+		terminal = "a committed terminal state is seen and stays"
+		notAlive = "an epoch that is not alive dispatches nothing"
+		together = "state and audit entry vanish together"
+	)
+	key, a := t.fresh()
+	_, other := t.fresh()
+	undone, absent := t.fresh()
+	absent.Owner = Owner{Name: rand.Text(), Epoch: 1} // nobody has entered it
 	for _, part := range []struct {
 		what string
 		try  func(context.Context) error
 	}{
-		{"a conflicting reservation is refused", t.conflict},
-		{"state and audit entry vanish together", t.rollback},
-		{"a dead epoch dispatches nothing", t.deadEpoch},
-		{"a committed terminal state is seen and stays", t.terminal},
+		{conflict, t.asked(key, step{t.admitting(key, a, oneBinding), TakenReserved})},
+		{conflict, t.rehearsed(key, step{t.admitting(key, other, otherBinding), Collides})},
+		{terminal, t.asked(key, step{Dispatching{a}, SentOff}, step{Settling{Attempt: a, State: Succeeded}, Settled})},
+		{terminal, t.seen(key)},
+		{terminal, t.rehearsed(key, step{t.admitting(key, other, oneBinding), Replays})},
+		{notAlive, t.rehearsed(undone, step{t.admitting(undone, absent, oneBinding), TakenReserved}, step{Dispatching{absent}, Dead})},
+		{together, t.vanished(undone)},
 	} {
 		if err := part.try(ctx); err != nil {
 			return fmt.Errorf("execution: self-test: %s: %w", part.what, err)
@@ -55,16 +75,65 @@ func (t *selfTest) run(ctx context.Context) error {
 
 var errUntrue = errors.New("it does not hold")
 
-// turn is one step of a test's execution.
-func (t *selfTest) ask(ctx context.Context, key Key, e Event, want Verdict) error {
-	d, err := t.r.cfg.Store.Ask(ctx, Turn{Key: key, Event: e, At: t.at})
-	if err != nil {
+// asked takes the steps, each in a transaction that stays.
+func (t *selfTest) asked(key Key, steps ...step) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, s := range steps {
+			d, err := t.r.cfg.Store.Ask(ctx, Turn{Key: key, Event: s.Event, At: t.at})
+			if err != nil {
+				return err
+			}
+			if d.Verdict != s.want {
+				return errUntrue
+			}
+		}
+		return nil
+	}
+}
+
+// rehearsed takes the steps in one transaction, which is undone.
+func (t *selfTest) rehearsed(key Key, steps ...step) func(context.Context) error {
+	return func(ctx context.Context) error {
+		turns := make([]Turn, len(steps))
+		for i, s := range steps {
+			turns[i] = Turn{Key: key, Event: s.Event, At: t.at}
+		}
+		taken, err := t.r.cfg.Store.Rehearse(ctx, turns)
+		if err != nil {
+			return err
+		}
+		for i, s := range steps {
+			if taken[i].Verdict != s.want {
+				return errUntrue
+			}
+		}
+		return nil
+	}
+}
+
+// seen reads by another connection than the one that has written.
+func (t *selfTest) seen(key Key) func(context.Context) error {
+	return func(ctx context.Context) error {
+		row, _, err := t.r.cfg.Store.Find(ctx, key)
+		if err == nil && row.State != Succeeded {
+			err = errUntrue
+		}
 		return err
 	}
-	if d.Verdict != want {
-		return errUntrue
+}
+
+func (t *selfTest) vanished(key Key) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, _, err := t.r.cfg.Store.Find(ctx, key)
+		entries, auditErr := t.r.cfg.Store.About(ctx, key, 1)
+		switch {
+		case err == nil || len(entries) > 0:
+			return errUntrue
+		case !errors.Is(err, ErrNotFound):
+			return err
+		}
+		return auditErr
 	}
-	return nil
 }
 
 func (t *selfTest) fresh() (Key, Attempt) {
@@ -80,89 +149,4 @@ const (
 
 func (t *selfTest) admitting(key Key, a Attempt, binding string) Admitting {
 	return Admitting{Key: key, Binding: binding, Owner: a.Owner, CallID: a.CallID, At: t.at, Call: Descriptor{Preimage: []byte("{}")}}
-}
-
-func (t *selfTest) conflict(ctx context.Context) error {
-	key, a := t.fresh()
-	if err := t.ask(ctx, key, t.admitting(key, a, oneBinding), TakenReserved); err != nil {
-		return err
-	}
-	other := a
-	other.CallID = rand.Text()
-	if err := t.ask(ctx, key, t.admitting(key, other, otherBinding), Collides); err != nil {
-		return err
-	}
-	return t.clear(ctx, key, a)
-}
-
-// clear ends what the test has reserved.
-func (t *selfTest) clear(ctx context.Context, key Key, a Attempt) error {
-	if err := t.ask(ctx, key, Dispatching{a}, SentOff); err != nil {
-		return err
-	}
-	return t.ask(ctx, key, Unsending{Attempt: a, Reason: ReasonNotSent}, Settled)
-}
-
-func (t *selfTest) rollback(ctx context.Context) error {
-	key, a := t.fresh()
-	d, err := t.r.cfg.Store.Rehearse(ctx, Turn{Key: key, Event: t.admitting(key, a, oneBinding), At: t.at})
-	if err != nil {
-		return err
-	}
-	_, _, err = t.r.cfg.Store.Find(ctx, key)
-	entries, auditErr := t.r.cfg.Store.About(ctx, key, 1)
-	switch {
-	case err == nil || d.Verdict != TakenReserved || len(entries) > 0:
-		return errUntrue
-	case !errors.Is(err, ErrNotFound):
-		return err
-	}
-	return auditErr
-}
-
-func (t *selfTest) deadEpoch(ctx context.Context) error {
-	key, a := t.fresh()
-	a.Owner = Owner{Name: rand.Text(), Epoch: 1}
-	if err := t.r.cfg.Store.Begin(ctx, a.Owner, t.at); err != nil {
-		return err
-	}
-	if err := t.ask(ctx, key, t.admitting(key, a, oneBinding), TakenReserved); err != nil {
-		return err
-	}
-	if err := t.r.cfg.Store.End(ctx, a.Owner, t.at); err != nil {
-		return err
-	}
-	if err := t.ask(ctx, key, Dispatching{a}, Dead); err != nil {
-		return err
-	}
-	_, heir := t.fresh()
-	if err := t.ask(ctx, key, t.admitting(key, heir, oneBinding), TakenReserved); err != nil {
-		return err
-	}
-	return t.clear(ctx, key, heir)
-}
-
-func (t *selfTest) terminal(ctx context.Context) error {
-	key, a := t.fresh()
-	for _, step := range []struct {
-		e    Event
-		want Verdict
-	}{
-		{t.admitting(key, a, oneBinding), TakenReserved},
-		{Dispatching{a}, SentOff},
-		{Settling{Attempt: a, State: Succeeded}, Settled},
-	} {
-		if err := t.ask(ctx, key, step.e, step.want); err != nil {
-			return err
-		}
-	}
-	row, _, err := t.r.cfg.Store.Find(ctx, key)
-	if err != nil {
-		return err
-	}
-	if row.State != Succeeded {
-		return errUntrue
-	}
-	_, repeat := t.fresh()
-	return t.ask(ctx, key, t.admitting(key, repeat, oneBinding), Replays)
 }

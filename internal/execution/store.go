@@ -37,12 +37,13 @@ type Rows interface {
 	// audit entry. The row that it reads and the answer in it: Decision.Row has the answer
 	// only where the event has brought it.
 	Ask(ctx context.Context, t Turn) (Decision, error)
-	// Rehearse is Ask, undone: nothing of it is kept.
-	Rehearse(ctx context.Context, t Turn) (Decision, error)
+	// Rehearse is Ask for each turn in one transaction, which is undone: nothing of it is kept.
+	Rehearse(ctx context.Context, turns []Turn) ([]Decision, error)
 	// Find returns a row of the last commit, with its answer, and whether its owner has not
 	// been declared dead. ErrNotFound.
 	Find(ctx context.Context, key Key) (r Row, ownerAlive bool, err error)
-	// List returns at most limit rows in the order of their keys, without answers.
+	// List returns at most limit rows in the order of their keys, without answers. That order is
+	// the database's own, which need not be that of the bytes.
 	List(ctx context.Context, f Filter, limit int) ([]Row, error)
 	// Strays returns at most limit keys of rows that are reserved since before a time, or
 	// dispatched, and nobody's who is alive.
@@ -75,7 +76,7 @@ type Filter struct {
 	Agent  string
 	State  State
 	Silent bool // without a finding
-	After  Key  // from the key after this one on
+	After  Key  // only keys after this one; without an ID only those of agents after this one
 }
 
 // Epochs are the lives of replicas (design X4). Their times are the database's own.

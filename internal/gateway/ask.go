@@ -10,14 +10,15 @@ import (
 	"github.com/bindery/bindery/internal/mcp"
 )
 
-// askUpstream sends a request of the gateway's own and returns the answer to it.
-func (g *Gateway) askUpstream(ctx context.Context, u *upstream, agent string, h http.Header, id, body []byte) (mcp.Answer, error) {
+// askUpstream sends a request of the gateway's own, for the agent of in, and returns the answer to it,
+// which has its room there.
+func (g *Gateway) askUpstream(ctx context.Context, u *upstream, in *large, h http.Header, id, body []byte) (mcp.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, u.Timeout)
 	defer cancel()
 	req := (&http.Request{
 		Method: http.MethodPost, URL: u.url, Host: u.url.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-	}).WithContext(withAgent(ctx, agent))
+	}).WithContext(withAgent(ctx, in.agent))
 	resp, err := u.Transport.RoundTrip(req)
 	if err != nil {
 		return mcp.Answer{}, err
@@ -26,15 +27,18 @@ func (g *Gateway) askUpstream(ctx context.Context, u *upstream, agent string, h 
 	if resp.StatusCode != http.StatusOK {
 		return mcp.Answer{}, errors.New("gateway: the upstream gives no answer")
 	}
+	in.r, in.ctx = resp.Body, ctx
 	limit := g.cfg.Limits.Answer
 	if !isEvents(resp.Header.Get("Content-Type")) {
-		b, err := readAll(resp.Body, -1, limit)
+		b, err := readAll(in, -1, limit)
 		if err != nil {
 			return mcp.Answer{}, err
 		}
 		return answerTo(id, b, limit)
 	}
-	for events := newSSE(io.LimitReader(resp.Body, maxStream), limit); ; {
+	events := newSSE(io.LimitReader(resp.Body, maxStream), limit)
+	events.grow = in.take
+	for {
 		e, err := events.next()
 		if err != nil {
 			return mcp.Answer{}, err

@@ -44,8 +44,8 @@ func (x *exchanging) unadmitted(err error, id []byte) {
 			x.handTask(refused.Record.TaskID)
 		}
 		x.refuseAs(f, id)
-	case x.r.Context().Err() != nil:
-		x.seen.Refusal = codePending // nobody is there to be told
+	case x.r.Context().Err() != nil: // the client has gone, or seems to
+		x.refuse(codePending, id)
 	default:
 		x.g.cfg.Log.Error("admission", "error", err)
 		x.refuse(codeUnavailable, id)
@@ -53,14 +53,19 @@ func (x *exchanging) unadmitted(err error, id []byte) {
 }
 
 // dispatch sends a call that was admitted, and stores what came of it before anybody learns it. The
-// client's going away ends nothing: what was sent is seen through, for as long as the upstream has.
+// client's going away ends nothing: what was sent is seen through, for as long as the upstream has and
+// the gateway runs.
 func (x *exchanging) dispatch(m *mcp.Message, c mcp.Call, b binding, permit Permit) {
+	stored := x.g.hold()
+	defer stored()
 	defer func() {
 		if !x.kept { // else a follower ends it
 			permit.Close()
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), x.up.Timeout)
+	ctx, let := x.g.until(context.WithoutCancel(x.ctx))
+	defer let()
+	ctx, cancel := context.WithTimeout(ctx, x.up.Timeout)
 	defer cancel()
 	in := &large{ctx: ctx, room: x.g.answers, agent: x.agent.ID}
 	defer in.leave()
@@ -78,6 +83,7 @@ func (x *exchanging) dispatch(m *mcp.Message, c mcp.Call, b binding, permit Perm
 	default:
 		record, err = permit.Finish(ctx, o.Outcome)
 	}
+	stored()
 	if err != nil {
 		x.g.cfg.Log.Error("outcome", "error", err)
 		x.refuseLast(refusal{name: codeUnknown}, m.ID)
@@ -229,7 +235,7 @@ func nameOf(r *execution.Record) string {
 		return codeHeld
 	case execution.Refused:
 		return codeRefused
-	case execution.Reserved, execution.Dispatched:
+	case execution.Reserved, execution.Dispatched, execution.Suspended:
 		return codePending
 	}
 	return codeReplay // it is over, and its answer is not kept

@@ -113,7 +113,7 @@ func (l *lister) ask(ctx context.Context, method string, params []byte) ([]byte,
 			answer = text
 		}
 	}
-	if resp.Header.Get("Content-Type") == typeEvents {
+	if isEvents(resp.Header.Get("Content-Type")) {
 		events := &eventReader{take: take}
 		for buf := make([]byte, 32<<10); answer == nil; {
 			n, err := resp.Body.Read(buf)
@@ -153,7 +153,7 @@ func (l *lister) post(ctx context.Context, method string, body []byte) (*http.Re
 	if l.version == stateless {
 		req.Header.Set(headerMethod, method)
 		if l.name != "" {
-			req.Header.Set(headerName, l.name)
+			req.Header.Set(headerName, headerValue(l.name))
 		}
 	}
 	resp, err := l.u.Transport.RoundTrip(req)

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/bindery/bindery/internal/mcp"
+	"github.com/bindery/bindery/jcs"
 )
 
 // mostQueued is how much a process may say that nobody has read yet, in lines, before it waits
@@ -28,7 +31,7 @@ type peer struct {
 	now     func() time.Time
 
 	mu       sync.Mutex       // guards below
-	open     map[string]*call // by the id on the wire
+	open     map[string]*call // by the id on the wire, as idKey has it
 	last     uint64           // of ids and progress tokens that are ours
 	turns    uint64           // calls that have begun
 	standing *standing        // the stream for what is about no request; nil: nobody listens
@@ -80,6 +83,19 @@ type said struct {
 	final bool
 }
 
+// idKey is an id without its spelling: some programs write a text, or a large number, otherwise than
+// they have read it.
+func idKey(id []byte) string {
+	if len(id) > mcp.MaxID {
+		return string(id)
+	}
+	key, err := jcs.Profile{Numbers: jcs.DoubleNumbers}.Append(nil, id)
+	if err != nil {
+		return string(id)
+	}
+	return string(key)
+}
+
 // begin registers a request. It is not ok if one with its id is open.
 func (p *peer) begin(line []byte, s sighting) (*call, bool) {
 	p.mu.Lock()
@@ -107,12 +123,12 @@ func (p *peer) begin(line []byte, s sighting) (*call, bool) {
 		}
 		c.line = replaced(line, changes...)
 	}
-	if p.open[string(c.wire)] != nil {
+	if p.open[idKey(c.wire)] != nil {
 		return nil, false
 	}
 	p.turns++
 	c.turn = p.turns
-	p.open[string(c.wire)] = c
+	p.open[idKey(c.wire)] = c
 	p.used = p.now()
 	return c, true
 }
@@ -127,9 +143,9 @@ func (p *peer) ours() []byte {
 // it is told; in a session that is the client's to say.
 func (p *peer) forget(c *call, tell bool) {
 	p.mu.Lock()
-	waits := p.open[string(c.wire)] == c
+	waits := p.open[idKey(c.wire)] == c
 	if waits {
-		delete(p.open, string(c.wire))
+		delete(p.open, idKey(c.wire))
 		close(c.gone)
 	}
 	p.used = p.now()
@@ -218,14 +234,15 @@ func (p *peer) keep(line []byte) {
 // answered hands an answer to who waits for it. Nobody waits for a second one.
 func (p *peer) answered(line []byte, s sighting) {
 	wire := s.id.in(line)
+	key := idKey(wire)
 	p.mu.Lock()
-	c := p.open[string(wire)]
-	delete(p.open, string(wire))
+	c := p.open[key]
+	delete(p.open, key)
 	p.used = p.now()
 	p.mu.Unlock()
 	switch {
 	case c != nil:
-		if !bytes.Equal(c.wire, c.id) {
+		if p.shared() {
 			line = replaced(line, change{s.id, c.id})
 		}
 		c.say(said{line: line, final: true})
@@ -257,7 +274,7 @@ func (p *peer) about(line []byte, s sighting) (*call, []byte) {
 	defer p.mu.Unlock()
 	switch {
 	case subscription.there():
-		if c := p.open[string(subscription.in(line))]; c != nil {
+		if c := p.open[idKey(subscription.in(line))]; c != nil {
 			return c, replaced(line, change{subscription, c.id})
 		}
 		return nil, nil

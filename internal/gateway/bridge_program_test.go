@@ -74,6 +74,11 @@ func (m *rawMessage) answer() {
 	case m.Method == "twice":
 		m.result(`"n":1`)
 		m.result(`"n":2`)
+	case m.Method == "respelled", m.Method == "tools/call" && m.Params.Arguments.Plan == "respelled":
+		var id any
+		_ = json.Unmarshal(m.ID, &id)
+		m.ID, _ = json.Marshal(id)
+		m.result(`"content":[]`)
 	case m.Method == "silent":
 	case m.Method == "die":
 		os.Exit(7)

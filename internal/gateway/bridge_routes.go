@@ -20,6 +20,7 @@ func (g *Gateway) Routes(ctx context.Context, metadata func(*http.Request) []byt
 				break // as any other path
 			}
 			if doc := metadata(r); doc != nil {
+				g.timeBody(w, r)
 				w.Header().Set("Content-Type", typeJSON)
 				_, _ = w.Write(doc) // a client that has gone gets nothing
 				return

@@ -148,7 +148,7 @@ var codes = [...]Code{
 	{codeUnknown, -32017, http.StatusBadGateway, "the call was sent, and nobody knows what came of it",
 		"find out at the upstream whether it happened; the operator records that with bindery executions reconcile."},
 	{codeUnreachable, numberUpstream, http.StatusBadGateway, "the upstream cannot be reached",
-		"see that the upstream is up and its URL is right."},
+		"see that the upstream is up, and its URL or command is right."},
 	{codeUpstreamTime, numberUpstream, http.StatusGatewayTimeout, "the upstream did not answer in time",
 		"look at the upstream; whether it has acted is not known here."},
 	{codeUpstreamAuth, numberUpstream, http.StatusBadGateway, "the upstream does not accept the gateway's own credential",

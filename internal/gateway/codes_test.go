@@ -61,3 +61,19 @@ func TestCodes(t *testing.T) {
 		t.Error("a name in another spelling is one")
 	}
 }
+
+// What a model sees of a refusal is often its message alone: what is safe to do next stands in it,
+// where there is nothing more particular to say.
+//
+// covers EXA-077
+func TestRefusalSaysWhatIsSafe(t *testing.T) {
+	w := newWorld(t, says(`{}`), func(c *gateway.Config) { c.Require = toolaction.RequireAll })
+	d := w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"charge"}}`).decode(t)
+	if d.refused() != "EXECUTION_ID_REQUIRED" || !strings.HasSuffix(d.Error.Message, ": "+d.Error.Data.SafeNext) || !strings.Contains(d.Error.Message, `_meta["bindery/execution_id"]`) {
+		t.Errorf("%+v", d.Error)
+	}
+	const odd = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"charge","_meta":{"bindery/execution_id":"e","bindery/action_timestamp":"now"}}}`
+	if d := w.post(odd).decode(t); !strings.Contains(d.Error.Message, "whole seconds, such as") || strings.Contains(d.Error.Message, d.Error.Data.SafeNext) {
+		t.Errorf("%+v", d.Error)
+	}
+}

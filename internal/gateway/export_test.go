@@ -51,3 +51,6 @@ type Handed struct{ h handed }
 // Add and Has are those that a gateway has.
 func (h *Handed) Add(agent, upstream, task string)      { h.h.add(agent, upstream, task) }
 func (h *Handed) Has(agent, upstream, task string) bool { return h.h.has(agent, upstream, task) }
+
+// Tried is of how many executions the tries are remembered.
+func (f *Finder) Tried() int { return len(f.tries) }

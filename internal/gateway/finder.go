@@ -25,6 +25,7 @@ const (
 	maxTries    = 10               // for one execution, each twice as long after the last one
 	firstTry    = 15 * time.Second // after it was found to be unknown
 	maxTried    = 4096             // executions whose tries are remembered
+	goneAfter   = time.Hour        // is long ago
 	queryTime   = 30 * time.Second // for one query; the upstream's own timeout if that is shorter
 	maxSourceOf = 256              // bytes
 )
@@ -153,10 +154,11 @@ func (f *Finder) due(row execution.Row) bool {
 	return true
 }
 
-// forget makes room: those that are over are tried again, later than all others.
+// forget makes room: those that are over are tried again, later than all others, and those that
+// were due long ago are not looked at any more, since somebody else has found what came of them.
 func (f *Finder) forget(now time.Time) {
 	for key, t := range f.tries {
-		if t.count >= maxTries && now.After(t.next) {
+		if now.After(t.next.Add(goneAfter)) || t.count >= maxTries && now.After(t.next) {
 			delete(f.tries, key)
 		}
 	}

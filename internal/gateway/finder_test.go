@@ -1,9 +1,12 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -277,5 +280,49 @@ func TestRecalled(t *testing.T) {
 		if r.Of(key(9999)) != nil {
 			t.Errorf("%s: a long one is kept", name)
 		}
+	}
+}
+
+// unknowns are executions of which nobody knows what came.
+type unknowns struct {
+	gateway.Findings
+	rows []execution.Row
+}
+
+func (u *unknowns) List(_ context.Context, f execution.Filter, limit int) ([]execution.Row, error) {
+	from := slices.IndexFunc(u.rows, func(r execution.Row) bool { return r.ID.String() > f.After.ID.String() })
+	if from < 0 {
+		return nil, nil
+	}
+	return u.rows[from:min(from+limit, len(u.rows))], nil
+}
+
+// TestFinderForgets: those of which somebody else has found what came make room for others.
+func TestFinderForgets(t *testing.T) {
+	var clock atomic.Int64
+	w := newWorld(t, says(`{"content":[]}`), asksStatus(t, &clock))
+	row := func(id string) execution.Row {
+		parsed, err := execution.ParseID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := execution.Row{Key: execution.Key{Agent: "a", ID: parsed}, State: execution.OutcomeUnknown, CompletedAt: time.Now()}
+		r.Upstream, r.Tool = "bank", "charge"
+		return r
+	}
+	known := &unknowns{}
+	for i := range 4096 {
+		known.rows = append(known.rows, row(fmt.Sprintf("e-%04d", i)))
+	}
+	f := gateway.NewFinder(w.gw, known)
+	for _, at := range []time.Duration{0, time.Minute, 2 * time.Hour, 2*time.Hour + time.Minute} {
+		clock.Store(int64(at))
+		if err := f.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		known.rows = []execution.Row{row("f")}
+	}
+	if n := f.Tried(); n != 1 {
+		t.Errorf("%d are remembered", n)
 	}
 }

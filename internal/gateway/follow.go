@@ -2,7 +2,8 @@ package gateway
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -69,16 +70,57 @@ func (b *background) begin(f *follower) string {
 	return ""
 }
 
+// errEnded is why a call ends with the gateway.
+var errEnded = errors.New("gateway: it has ended")
+
+// until is ctx, which ends with the gateway too; let is called when it is not needed any more.
+func (b *background) until(ctx context.Context) (_ context.Context, let func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	end := func() { cancel(errEnded) }
+	if b.ctx.Err() != nil { // nothing begins any more
+		end()
+	}
+	stop := context.AfterFunc(b.ctx, end)
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// hold has the end wait for a call under way, until what came of it is stored.
+func (b *background) hold() (stored func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return func() {}
+	}
+	b.wait.Add(1)
+	return sync.OnceFunc(b.wait.Done)
+}
+
+// endTime is how long the end waits: a client on standard output may have stopped reading in the midst
+// of a call. What is not stored by then is found by the registry's sweep.
+const endTime = 5 * time.Second
+
 func (b *background) end() {
 	b.mu.Lock()
 	b.ended = true
 	b.mu.Unlock()
 	b.stop()
-	b.wait.Wait()
+	all := make(chan struct{})
+	go func() {
+		b.wait.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-time.After(endTime):
+	}
 }
 
-// Run lets the gateway work in the background until ctx ends, and returns when all of it has ended. What
-// follows a task then says that its outcome is not known.
+// Stop ends the bound calls that are under way, and the following of tasks, as the end of Run does, and
+// does not wait.
+func (g *Gateway) Stop() { g.background.stop() }
+
+// Run lets the gateway work in the background until ctx ends, and returns when all of it has ended: of a
+// bound call that is under way then, and of a task that is followed, the outcome is not known.
 func (g *Gateway) Run(ctx context.Context) error {
 	<-ctx.Done()
 	g.background.end()
@@ -145,11 +187,12 @@ type follower struct {
 	poll   time.Duration
 	meta   []byte      // the members of _meta that every request of this client has; nil for none
 	header http.Header // of the call
-	asked  int
+	in     large       // the latest answer
 }
 
 func (f *follower) run() {
 	defer f.permit.Close()
+	defer f.in.leave()
 	ctx, cancel := context.WithTimeout(f.g.ctx, maxFollow)
 	defer cancel()
 	o := f.outcome(ctx)
@@ -163,6 +206,7 @@ func (f *follower) outcome(ctx context.Context) outcome {
 	tick := time.NewTicker(f.poll)
 	defer tick.Stop()
 	for fails := 0; ; {
+		f.in.leave() // nobody needs the last answer any more
 		select {
 		case <-ctx.Done(): // which ends with the gateway, too
 			if f.g.ctx.Err() != nil {
@@ -237,10 +281,12 @@ func (f *follower) final(ctx context.Context, task mcp.Task) (mcp.Message, bool)
 	return mcp.Message{}, false
 }
 
-// ask sends a request about the task and returns its answer.
+// ask sends a request about the task and returns its answer, which has its room until the next one
+// is asked for. No other request has its id, in the same session neither.
 func (f *follower) ask(ctx context.Context, method string) (mcp.Answer, error) {
-	f.asked++
-	id := jcs.String(fmt.Sprintf("bindery-task-%d", f.asked))
+	f.in.leave()
+	f.in = large{room: f.g.answers, agent: f.agent}
+	id := jcs.String("bindery-task-" + rand.Text())
 	params := []jcs.Member{{Name: "taskId", Value: jcs.String(f.task)}, {Name: "_meta", Value: f.meta}}
 	body := jcs.Object(
 		jcs.Member{Name: "jsonrpc", Value: jcs.String("2.0")},
@@ -255,7 +301,7 @@ func (f *follower) ask(ctx context.Context, method string) (mcp.Answer, error) {
 		}
 	}
 	if h.Get(headerMethod) != "" {
-		h[headerMethod], h[headerName] = []string{method}, []string{f.task}
+		h[headerMethod], h[headerName] = []string{method}, []string{headerValue(f.task)}
 	}
-	return f.g.askUpstream(ctx, f.up, f.agent, h, id, body)
+	return f.g.askUpstream(ctx, f.up, &f.in, h, id, body)
 }

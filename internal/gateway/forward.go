@@ -43,7 +43,11 @@ func (x *exchanging) forward(m *mcp.Message, learns bool) {
 		}
 	}
 	sent := x.g.cfg.Now()
-	resp, err := x.up.Transport.RoundTrip(x.request(ctx, x.r.Method, body, outbound(x.up, x.r.Header, x.session)))
+	req := x.request(ctx, x.r.Method, body, outbound(x.up, x.r.Header, x.session))
+	if body != nil { // net/http asks again if a connection that was kept takes no byte of it
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	resp, err := x.up.Transport.RoundTrip(req)
 	x.seen.Waited = x.g.cfg.Now().Sub(sent)
 	if x.in != nil {
 		x.in.leave() // it has been sent, and a stream may last
@@ -64,17 +68,17 @@ func (x *exchanging) forward(m *mcp.Message, learns bool) {
 // errSlow ends a request of an upstream that says nothing.
 var errSlow = errors.New("gateway: the upstream says nothing")
 
-// unreached answers for an upstream that has not.
+// unreached answers for an upstream that has not. A client that seems to have gone may only have said all
+// that it has to say; an answer without words would be one that says 200.
 func (x *exchanging) unreached(ctx context.Context, err error, id []byte) {
+	name := codeUnreachable
 	switch {
 	case errors.Is(context.Cause(ctx), errSlow):
-		x.refuse(codeUpstreamTime, id)
-	case x.r.Context().Err() != nil: // the client has gone
-		x.seen.Refusal = codeUnreachable
-	default:
+		name = codeUpstreamTime
+	case x.r.Context().Err() == nil: // else the client has ended it
 		x.g.cfg.Log.Warn("upstream", "upstream", x.up.Name, "error", err)
-		x.refuse(codeUnreachable, id)
 	}
+	x.refuse(name, id)
 }
 
 // unwanted returns why an answer with this status is not brought to a client, "" if it is. An
@@ -110,6 +114,10 @@ func (x *exchanging) bring(resp *http.Response, learns bool, task *taskLook, cam
 		_ = http.NewResponseController(x.w).Flush()
 	}
 	var list []byte
+	if learns {
+		learns = x.g.learning.Add(1) <= maxLearning
+		defer x.g.learning.Add(-1)
+	}
 	came()
 	err := x.g.memory.copyOut(x.w, resp.Body, live, func(piece []byte) {
 		came()

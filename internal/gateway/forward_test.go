@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bindery/bindery/internal/audit"
+	"github.com/bindery/bindery/internal/execution"
 	"github.com/bindery/bindery/internal/gateway"
 )
 
@@ -90,17 +92,16 @@ func TestUnboundStatus(t *testing.T) {
 		switch {
 		case want == "" && (r.status != status || r.header.Get("Retry-After") != "7" || status != 204 && r.body != "upstream's words"):
 			t.Errorf("%d: became %d %q", status, r.status, r.body)
-		case want != "" && (r.status != 200 || r.decode(t).refused() != want || strings.Contains(r.body, "upstream")):
-			if r.status != 200 || r.decode(t).refused() != want {
-				t.Errorf("%d: %d %s", status, r.status, r.body)
-			}
+		case want != "" && (r.status != 200 || r.decode(t).refused() != want || strings.Contains(r.body, "upstream's words")):
+			t.Errorf("%d: %d %s", status, r.status, r.body)
 		}
 		if n := len(w.up.got()) - before; n != 1 {
 			t.Errorf("%d: %d requests", status, n)
 		}
 	}
-	if r := w.send("DELETE", "/mcp", ""); r.status != 502 { // no request of JSON-RPC to answer; 308 or 401 was the last
-		t.Logf("DELETE: %d", r.status)
+	w.up.answers(status(401, "text/plain", "upstream's words"))
+	if r := w.send("DELETE", "/mcp", ""); r.status != 502 || r.decode(t).refused() != "UPSTREAM_REFUSED" { // there is no request of JSON-RPC to answer
+		t.Errorf("DELETE: %d %s", r.status, r.body)
 	}
 }
 
@@ -410,19 +411,65 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A client that does not come to the end of its message keeps no place.
+// A client that does not come to the end of its message keeps no place, whether or not anybody reads it.
 func TestSlowMessage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, says(`{}`), func(c *gateway.Config) { c.Limits.Reading = 50 * time.Millisecond })
-	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	for request, want := range map[string]string{
+		"POST /mcp HTTP/1.1\r\n":                             "400",
+		"POST /mcp HTTP/1.1\r\nX-Test-Agent: nobody\r\n":     "401",
+		"POST /mcp HTTP/1.1\r\nOrigin: http://elsewhere\r\n": "403",
+		"POST /other HTTP/1.1\r\n":                           "404",
+		"PUT /mcp HTTP/1.1\r\n":                              "405",
+		"GET /mcp HTTP/1.1\r\n":                              "200",
+	} {
+		conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "%sHost: %s\r\nContent-Length: 100\r\n\r\n{", request, conn.RemoteAddr())
+		_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want+" ") {
+			t.Errorf("%q: %v, %q", request, err, answer)
+		}
 	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\n\r\n{", conn.RemoteAddr())
-	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
-	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
-		t.Errorf("%v, %q", err, answer)
+}
+
+// A client that has said all may close its side, and net/http takes it for one that has gone. It is not
+// told 200 where nothing was done.
+func TestHalfClosed(t *testing.T) {
+	t.Parallel()
+	entered := make(chan struct{}, 2)
+	w := newWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+		entered <- struct{}{}
+		<-r.Context().Done()
+	}, func(c *gateway.Config) {
+		c.Upstreams[0].Timeout = time.Minute
+		c.Registry = &balky{Registry: c.Registry, admit: func(p gateway.Permit) (gateway.Permit, *execution.Record, error) {
+			entered <- struct{}{}
+			time.Sleep(200 * time.Millisecond) // until it seems to have gone
+			p.Close()
+			return nil, nil, context.Canceled
+		}}
+	})
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`: "UPSTREAM_UNREACHABLE",
+		bound("1", "e", `{}`):                      "EXECUTION_PENDING",
+	} {
+		conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), len(body), body)
+		<-entered
+		_ = conn.(*net.TCPConn).CloseWrite()
+		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+		if answer, err := io.ReadAll(conn); err != nil || !strings.Contains(string(answer), want) {
+			t.Errorf("%s: %v, %q", body, err, answer)
+		}
 	}
 }
 

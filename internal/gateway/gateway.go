@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bindery/bindery/internal/agentauth"
@@ -25,8 +26,9 @@ type Gateway struct {
 	calls     *counts
 	streams   *counts
 	memory    memory
-	bodies    *rooms // for large messages
-	answers   *rooms // for large answers to bound calls
+	bodies    *rooms       // for large messages
+	answers   *rooms       // for large answers to bound calls
+	learning  atomic.Int32 // answers to tools/list that are kept to learn from
 	recalled  recalled
 	handed    handed
 	background
@@ -95,6 +97,7 @@ func lowered(list []string) []string {
 
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.timeBody(w, r)
 	x := &exchanging{g: g, w: w, r: r, began: g.cfg.Now(), ctx: r.Context()}
 	if g.cfg.Tracer != nil {
 		x.ctx, x.span = g.cfg.Tracer.Start(x.ctx, r.Header)
@@ -136,6 +139,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x.seen.Method = r.Method
 	x.forward(nil, false)
+}
+
+// timeBody gives a client its time for a body. Of whoever is refused nobody here reads it: net/http does,
+// before it answers, and would wait for as long as the client likes.
+func (g *Gateway) timeBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(g.cfg.Now().Add(g.cfg.Limits.Reading)) // whoever has no connection has no deadline
+	}
 }
 
 // misplaced returns why a request is not for this gateway, "" if it is: a name that is not its own, as

@@ -10,10 +10,9 @@ import (
 type counts struct {
 	all, each int // the limits
 
-	mu   sync.Mutex // guards below
-	now  int
-	per  map[string]int
-	most int // the highest that now was
+	mu  sync.Mutex // guards below
+	now int
+	per map[string]int
 }
 
 func newCounts(all, each int) *counts { return &counts{all: all, each: each, per: map[string]int{}} }
@@ -27,7 +26,6 @@ func (c *counts) take(agent string) bool {
 	}
 	c.now++
 	c.per[agent]++
-	c.most = max(c.most, c.now)
 	return true
 }
 

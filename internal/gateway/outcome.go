@@ -34,10 +34,13 @@ func failed(reason string) outcome {
 	return outcome{Outcome: execution.Outcome{State: execution.Failed, Reason: reason}}
 }
 
-// unknown is the outcome of a call of which something may have been sent. The end of the time for it
-// says more than what the end has caused.
+// unknown is the outcome of a call of which something may have been sent. The end of the time for it, or
+// of the gateway, says more than what the end has caused.
 func unknown(ctx context.Context, reason string) outcome {
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(context.Cause(ctx), errEnded):
+		reason = reasonEnded
+	case ctx.Err() != nil:
 		reason = reasonTimeout
 	}
 	return outcome{Outcome: execution.Outcome{State: execution.OutcomeUnknown, Reason: reason}}
@@ -158,9 +161,12 @@ func (x *exchanging) fromEvents(ctx context.Context, m *mcp.Message, in *large, 
 	s := newSeeing(in.r, maxStream)
 	events := newSSE(s, limit)
 	events.grow = in.take
+	var more io.ReadCloser // what it was taken up with
+	defer func() { shut(more) }()
 	for tries := 0; ; {
 		e, err := events.next()
 		if err == nil {
+			tries = 0 // it goes on: one that lasts may be closed as often as its upstream likes
 			if o, over := x.told(ctx, m, e, limit); over {
 				if o.Answer == nil {
 					o.Digest = s.digest()
@@ -169,21 +175,28 @@ func (x *exchanging) fromEvents(ctx context.Context, m *mcp.Message, in *large, 
 			}
 			continue
 		}
-		more := io.ReadCloser(nil)
-		if tries++; !errors.Is(err, errEventSize) && !errors.Is(err, errLarge) && tries <= maxResumes {
-			more = x.resume(ctx, events)
+		shut(more)
+		more = nil
+		tooLarge := errors.Is(err, errEventSize) || errors.Is(err, errLarge)
+		for over := tooLarge || events.last == ""; !over && more == nil && tries < maxResumes; tries++ {
+			more, over = x.resume(ctx, events)
 		}
 		if more == nil {
 			o := unknown(ctx, reasonBroken)
-			if errors.Is(err, errEventSize) || errors.Is(err, errLarge) {
+			if tooLarge {
 				o = unknown(ctx, reasonLarge)
 			}
 			o.Digest = s.digest()
 			return o
 		}
-		defer more.Close()
 		s.r = more
 		events = &sseReader{r: bufio.NewReader(s), limit: limit, grow: in.take, last: events.last, retry: events.retry}
+	}
+}
+
+func shut(c io.Closer) {
+	if c != nil {
+		_ = c.Close() // all of it that is wanted was read
 	}
 }
 
@@ -203,24 +216,22 @@ func (x *exchanging) told(ctx context.Context, m *mcp.Message, e sseEvent, limit
 
 // How a stream is taken up again.
 const (
-	maxResumes    = 10
+	maxResumes    = 10 // in a row, that bring nothing
+	leastResume   = 10 * time.Millisecond
 	defaultResume = 500 * time.Millisecond
 	mostResume    = 10 * time.Second
 )
 
-// resume asks for the rest of a stream; nil if it cannot be had.
-func (x *exchanging) resume(ctx context.Context, events *sseReader) io.ReadCloser {
-	if events.last == "" {
-		return nil
-	}
+// resume asks for the rest of a stream; nil if it cannot be had now, and over if it never can.
+func (x *exchanging) resume(ctx context.Context, events *sseReader) (rest io.ReadCloser, over bool) {
 	wait := defaultResume
 	if events.retry > 0 {
-		wait = min(events.retry, mostResume)
+		wait = min(max(events.retry, leastResume), mostResume)
 	}
 	select {
 	case <-time.After(wait):
 	case <-ctx.Done():
-		return nil
+		return nil, true
 	}
 	h := outbound(x.up, x.r.Header, x.session)
 	for _, name := range []string{"Content-Type", headerMethod, headerName} {
@@ -229,13 +240,13 @@ func (x *exchanging) resume(ctx context.Context, events *sseReader) io.ReadClose
 	h["Accept"], h[headerLast] = []string{typeEvents}, []string{events.last}
 	resp, err := x.up.Transport.RoundTrip(x.request(ctx, http.MethodGet, nil, h))
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	if resp.StatusCode != http.StatusOK || !isEvents(resp.Header.Get("Content-Type")) || resp.Header.Get("Content-Encoding") != "" {
 		resp.Body.Close()
-		return nil
+		return nil, resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
 	}
-	return resp.Body
+	return resp.Body, false
 }
 
 // maxStream is how much an upstream may say in all about one bound call.

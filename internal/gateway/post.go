@@ -33,15 +33,13 @@ func (x *exchanging) post() {
 	defer cancel()
 	x.in = &large{r: x.r.Body, ctx: ctx, room: x.g.bodies, agent: x.agent.ID}
 	defer x.in.leave()
-	deadline := http.NewResponseController(x.w) // whoever has no connection has no deadline
-	_ = deadline.SetReadDeadline(x.g.cfg.Now().Add(x.g.cfg.Limits.Reading))
 	body, err := readAll(x.in, x.r.ContentLength, x.g.cfg.Limits.Body)
 	if err != nil {
 		x.w.Header().Set("Connection", "close") // nobody waits for the rest of it
 		x.unreadable(err)
 		return
 	}
-	_ = deadline.SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{}) // see timeBody
 	s := x.g.memory.get()
 	m, used, err := mcp.Read(body, s.b, x.g.cfg.Limits.Body)
 	s.b = used
@@ -82,7 +80,7 @@ func (x *exchanging) call(m *mcp.Message, c mcp.Call) {
 	case m.Kind != mcp.Request: // nobody could be told what came of it
 		x.refuse(codeCallID, nil)
 	case c.Context.Stray != nil:
-		x.refuseCall(m, c, audit.Entry{Digest: digestOf(c.Context.Stray)}, refusal{name: codeContext, detail: "a member of _meta begins with bindery/, or one of _cmcp is named like one that is known but for its case"})
+		x.refuseCall(m, c, audit.Entry{Digest: digestOf(c.Context.Stray)}, refusal{name: codeContext})
 	case named:
 		x.seen.Bound = true
 		x.bound(m, c, tool)

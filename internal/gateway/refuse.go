@@ -29,11 +29,13 @@ func (f refusal) member() []byte {
 	if next == "" {
 		next = c.Next
 	}
-	switch {
-	case f.execution != nil: // a model behind a client often sees the message alone
+	switch { // a model behind a client often sees the message alone
+	case f.execution != nil:
 		message += " (" + string(f.state) + "): " + next
 	case f.detail != "" && f.detail != message:
 		message += ": " + f.detail
+	default:
+		message += ": " + next
 	}
 	data := []jcs.Member{{Name: "error", Value: jcs.String(c.Name)}, {Name: "safe_next", Value: jcs.String(next)}, {Name: "execution", Value: f.execution}}
 	if f.pointer != "" {

@@ -315,6 +315,22 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
+// A question that is too long to be kept is told once as well, and can be answered; its execution is
+// not over.
+func TestLongQuestion(t *testing.T) {
+	w := newWorld(t, says(`{"resultType":"input_required","requestState":"s1","inputRequests":{"a":"`+strings.Repeat("x", 300<<10)+`"}}`))
+	if d := w.post(bound("1", "e", `{}`)).decode(t); d.meta["state"] != "suspended" || !strings.Contains(string(d.Result), `"requestState":"s1"`) {
+		t.Fatalf("%.200s %+v", d.Result, d.Error)
+	}
+	if d := w.post(bound("2", "e", `{}`)).decode(t); d.refused() != "EXECUTION_PENDING" || d.of("state") != "suspended" || !strings.Contains(d.Error.Data.SafeNext, "too long to be kept") {
+		t.Errorf("%+v", d.Error)
+	}
+	w.up.answers(says(`{"resultType":"complete","content":[]}`))
+	if d := w.post(continued("3", "e", `"s1"`, `{"a":{}}`)).decode(t); d.meta["state"] != "succeeded" {
+		t.Errorf("%.200s %+v", d.Result, d.Error)
+	}
+}
+
 // Headers that repeat arguments are those of the canonical ones, or the call is refused.
 func TestParamHeaders(t *testing.T) {
 	const list = `{"tools":[{"name":"charge","inputSchema":{"type":"object","properties":{
@@ -416,6 +432,42 @@ func TestRequiredInAnyCase(t *testing.T) {
 	}
 }
 
+// When the gateway ends, a call under way has an end too, and its client is told. Whoever waits for the
+// gateway finds that stored.
+//
+// covers EXA-060
+func TestCallsEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *world){
+		"Run": func(t *testing.T, w *world) {
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if err := w.gw.Run(ended); err != nil {
+				t.Error(err)
+			}
+			if row := w.row("e"); row.State != "outcome_unknown" || row.Reason != "gateway_ended" {
+				t.Errorf("%s, %q", row.State, row.Reason)
+			}
+		},
+		"Stop": func(_ *testing.T, w *world) { w.gw.Stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			entered := make(chan struct{})
+			w := newWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+				close(entered)
+				<-r.Context().Done()
+			})
+			asked := make(chan decoded, 1)
+			go func() { asked <- w.post(bound("1", "e", `{}`)).decode(t) }()
+			<-entered
+			end(t, w)
+			if d := <-asked; d.refused() != "EXECUTION_OUTCOME_UNKNOWN" || d.of("reason") != "gateway_ended" {
+				t.Errorf("%+v", d.Error)
+			}
+		})
+	}
+}
+
 // When the gateway ends, what it follows is said to be unknown; nothing begins any more.
 func TestTasksEnd(t *testing.T) {
 	up := &tasker{created: `{"resultType":"task","taskId":"t-1"}`, working: `{"taskId":"t-1","status":"working"}`, left: 1 << 30}
@@ -429,7 +481,38 @@ func TestTasksEnd(t *testing.T) {
 	if row := w.row("e"); row.State != "outcome_unknown" || row.Reason != "gateway_ended" {
 		t.Errorf("%s, %q", row.State, row.Reason)
 	}
-	if d := w.post(bound("1", "f", `{}`)).decode(t); d.refused() != "EXECUTION_OUTCOME_UNKNOWN" || d.of("reason") != "gateway_ended" {
+	if d := w.post(bound("1", "f", `{}`)).decode(t); d.refused() != "EXECUTION_NOT_SENT" {
+		t.Errorf("%+v", d.Error)
+	}
+}
+
+// ending is a permit whose gateway ends when a task is about to be followed.
+type ending struct {
+	gateway.Permit
+	end func()
+}
+
+func (p ending) Follow(ctx context.Context, task string) error {
+	p.end()
+	return p.Permit.Follow(ctx, task)
+}
+
+// A task that is answered with while the gateway ends is not followed.
+func TestTaskAtTheEnd(t *testing.T) {
+	t.Parallel()
+	up := &tasker{created: `{"resultType":"task","taskId":"t-1"}`, working: `{"taskId":"t-1","status":"working"}`, left: 1 << 30}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	var w *world
+	w = newWorld(t, up.ServeHTTP, func(c *gateway.Config) {
+		c.Registry = &balky{Registry: c.Registry, admit: func(p gateway.Permit) (gateway.Permit, *execution.Record, error) {
+			return ending{p, func() {
+				go func() { _ = w.gw.Run(ended) }()
+				time.Sleep(50 * time.Millisecond)
+			}}, nil, nil
+		}}
+	})
+	if d := w.post(bound("1", "e", `{}`)).decode(t); d.refused() != "EXECUTION_OUTCOME_UNKNOWN" || d.of("reason") != "gateway_ended" {
 		t.Errorf("%+v", d)
 	}
 }

@@ -91,6 +91,24 @@ func TestResumedStream(t *testing.T) {
 	if n := len(w.up.bodies()); n != 1 || asked.Load() != 2 {
 		t.Errorf("sent %d times, taken up %d times", n, asked.Load())
 	}
+	// One that lasts may be closed as often as its upstream likes, and cannot always be had at once.
+	asked.Store(0)
+	w.up.answers(func(w http.ResponseWriter, r *http.Request) {
+		switch n := asked.Add(1); {
+		case n == 5:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		case n == 10:
+			panic(http.ErrAbortHandler)
+		case n <= 15:
+			events("id: a\nretry: 1\ndata: \n\n")(w, r)
+			return
+		}
+		events("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")(w, r)
+	})
+	if d := w.post(bound("1", "g", `{}`)).decode(t); d.meta["state"] != "succeeded" {
+		t.Errorf("%+v", d.Error)
+	}
 	// It has an end.
 	w.up.answers(func(w http.ResponseWriter, r *http.Request) { events("id: a\nretry: 1\n\n")(w, r) })
 	if d := w.post(bound("1", "f", `{}`)).decode(t); d.refused() != "EXECUTION_OUTCOME_UNKNOWN" || d.of("reason") != "answer_broken" {

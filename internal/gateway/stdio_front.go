@@ -469,7 +469,7 @@ func (w *answerWriter) said(data []byte) {
 		w.front.cfg.Said("an event of the upstream is no message")
 		return
 	}
-	if w.x != nil && s.answer() && bytes.Equal(s.id.in(data), w.x.id) {
+	if w.x != nil && s.answer() && idKey(s.id.in(data)) == idKey(w.x.id) {
 		w.learn(data, s)
 	}
 	w.front.Send(data)
@@ -497,7 +497,7 @@ func (w *answerWriter) end() {
 	s, ok := sight(w.body)
 	switch {
 	case !ok, !s.answer():
-	case w.x != nil && bytes.Equal(s.id.in(w.body), w.x.id):
+	case w.x != nil && idKey(s.id.in(w.body)) == idKey(w.x.id):
 		w.learn(w.body, s)
 		w.front.Send(w.body)
 	case w.x != nil && string(s.id.in(w.body)) == "null": // of a handler that has not read so far

@@ -134,6 +134,7 @@ func TestLinesStay(t *testing.T) {
 		{` {"id":  "a\/b", "method":"x", "x":1.50, "jsonrpc":"2.0"}`, `{ "result":{"got":" {\"id\":  \"a\\/b\", \"method\":\"x\", \"x\":1.50, \"jsonrpc\":\"2.0\"}","x":1.0,"x":1e400,"z":"\u00e9\/"}, "jsonrpc":"2.0","id": "a\/b" }`},
 		{`{"method":"notifications/x","jsonrpc":"2.0"}`, `{"method" : "notifications/got","jsonrpc":"2.0", "params":{"got":"{\"method\":\"notifications/x\",\"jsonrpc\":\"2.0\"}","got":1e400}}`},
 		{`{"jsonrpc":"2.0","id":9007199254740993,"method":"twice"}`, `{"jsonrpc":"2.0","id":9007199254740993,"result":{"n":1}}`},
+		{`{"jsonrpc":"2.0","id":"a\u002bb","method":"respelled"}`, `{"jsonrpc":"2.0","id":"a+b","result":{"content":[]}}`}, // an id is what it says
 		{`{"jsonrpc":"2.0","id":2,"method":"sly"}`, `{"jsonrpc":"2.0","id":2,"result":{"sly":0}}`},
 	} {
 		if got := c.ask(step.line); got != step.want {
@@ -186,6 +187,9 @@ func TestBoundOverStdio(t *testing.T) {
 	}
 	if again := c.ask(bound(`"b"`, "order-1", arguments)); !strings.Contains(again, execution.NameReplay) || !strings.Contains(again, `"id":"b"`) {
 		t.Errorf("again: %s", again)
+	}
+	if d := c.ask(bound(`"\u0061"`, "order-2", `{"plan":"respelled"}`)); !strings.Contains(d, `"state":"succeeded"`) {
+		t.Errorf("under an id that is spelled otherwise in the answer: %s", d)
 	}
 	if other := c.ask(bound("3", "order-1", `{}`)); !strings.Contains(other, execution.NameCollision) {
 		t.Errorf("other: %s", other)

@@ -14,6 +14,7 @@ const (
 	maxToolEntry = 256 << 10 // bytes of one entry of tools/list
 	maxToolBytes = 16 << 20  // of all
 	maxList      = 4 << 20   // of one answer
+	maxLearning  = 16        // answers at once; what comes beside them is not learned from
 )
 
 // tools are an upstream's own words on its tools: input schemas and annotations, as the latest

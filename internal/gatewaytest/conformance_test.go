@@ -1,8 +1,11 @@
 package gatewaytest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -35,16 +38,18 @@ var revisions = []struct {
 // covers EXA-055
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	node(t, "MCP conformance")
 	program := build(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
 	for _, r := range revisions {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			direct := serveEverything(t, program, r.server...)
 			through := gatewayAt(t, nil, "--upstream", serveEverything(t, program, r.server...)) // a server each: the suite changes what it lists
-			want, got := compared(t, direct, through, "--requirements", r.name)
-			for again := 0; again < 2 && !cmp.Equal(want, got); again++ {
-				want, got = settled(t, want, got, direct, through)
-			}
+			var want, got []string
+			var both sync.WaitGroup
+			both.Go(func() { want = conformance(t, direct, "--requirements", r.name) })
+			both.Go(func() { got = conformance(t, through, "--requirements", r.name) })
+			both.Wait()
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("through the gateway (+) the suite says otherwise than directly (-):\n%s", diff)
 			}
@@ -67,41 +72,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// compared runs the suite both ways at once.
-func compared(t *testing.T, direct, through string, args ...string) (want, got []string) {
-	t.Helper()
-	var both sync.WaitGroup
-	both.Go(func() { want = conformance(t, direct, args...) })
-	both.Go(func() { got = conformance(t, through, args...) })
-	both.Wait()
-	return want, got
-}
-
-// settled repeats the scenarios that differ. On a busy machine the server with everything
-// loses an answer once in many runs, through any proxy: that is seen and not hidden, but
-// only what happens each time is the gateway's.
-func settled(t *testing.T, want, got []string, direct, through string) (_, _ []string) {
-	t.Helper()
-	scenarios := map[string]bool{}
-	for _, pair := range [][2][]string{{want, got}, {got, want}} {
-		for _, line := range pair[0] {
-			if !slices.Contains(pair[1], line) {
-				name, _, _ := strings.Cut(line, " ")
-				scenarios[name] = true
-			}
-		}
-	}
-	for name := range scenarios {
-		t.Logf("once more: %s", name)
-		w, g := compared(t, direct, through, "--scenario", name)
-		of := func(line string) bool { return strings.HasPrefix(line, name+" ") }
-		want, got = append(slices.DeleteFunc(want, of), w...), append(slices.DeleteFunc(got, of), g...)
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	return want, got
-}
-
 // TestConformanceControl: a proxy that checks no Host is told apart.
 func TestConformanceControl(t *testing.T) {
 	t.Parallel()
@@ -122,7 +92,10 @@ func serveEverything(t *testing.T, program string, args ...string) string {
 	return "http://" + addr + "/mcp"
 }
 
-// bareProxy is what Go has for this: it forwards whatever comes.
+// bareProxy is what Go has for this: it forwards whatever comes. It has the message whole first, as
+// the gateway does: net/http closes a request's body when its answer begins, and a transport that has
+// not seen the body's end by then breaks off the exchange. So a proxy that streams the body loses an
+// answer now and then, on a busy machine in every second run of the suite.
 func bareProxy(t testing.TB, upstream string) string {
 	t.Helper()
 	to, err := url.Parse(upstream)
@@ -130,7 +103,15 @@ func bareProxy(t testing.TB, upstream string) string {
 		t.Fatal(err)
 	}
 	to.Path = ""
-	s := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1})
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/mcp"
 }
@@ -143,7 +124,7 @@ var stamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[\dZ-]+$`)
 func conformance(t *testing.T, serverURL string, args ...string) (lines []string) {
 	t.Helper()
 	bin, dir := node(t, "MCP conformance"), t.TempDir()
-	args = append([]string{inPackages(t, "@modelcontextprotocol", "conformance", "dist", "index.js"), "server", "--url", serverURL, "-o", dir, "--timeout", "8000"}, args...)
+	args = append([]string{inPackages(t, "@modelcontextprotocol", "conformance", "dist", "index.js"), "server", "--url", serverURL, "-o", dir, "--timeout", "30000"}, args...)
 	cmd := exec.CommandContext(t.Context(), bin, args...)
 	cmd.Dir = dir
 	out, runErr := cmd.CombinedOutput() // it ends with 1 where a check fails

@@ -25,11 +25,10 @@ type Answer struct {
 	ResultType   string // Complete, InputRequired, TaskCreated, or another word of the upstream
 	RequestState string // the result's requestState; "" if there is none
 	TaskID       string // of a task that will have the result
-	meta         Span
 }
 
 var (
-	resultNames = [...]string{"isError", "resultType", "requestState", "task", "taskId", "_meta"}
+	resultNames = [...]string{"isError", "resultType", "requestState", "task", "taskId"}
 	taskNames   = [...]string{"taskId", "status", "result", "error"}
 )
 
@@ -60,16 +59,19 @@ func (m *Message) Answer() (Answer, error) {
 	return a, a.result()
 }
 
+// isNull: some upstreams write what they do not have as null.
+func isNull(value []byte) bool { return string(value) == "null" }
+
 func (a *Answer) result() error {
 	var isError, kind, state, task, taskID Span
-	parts := [...]*Span{&isError, &kind, &state, &task, &taskID, &a.meta}
+	parts := [...]*Span{&isError, &kind, &state, &task, &taskID}
 	walk := object(a.Body, a.Result)
 	for {
 		key, value, ok := walk.next()
 		if !ok {
 			break
 		}
-		if i, _ := known(key.Of(a.Body), resultNames[:]); i >= 0 {
+		if i, _ := known(key.Of(a.Body), resultNames[:]); i >= 0 && !isNull(value.Of(a.Body)) {
 			*parts[i] = value
 		}
 	}
@@ -115,7 +117,7 @@ func ReadTask(result []byte) Task {
 		if !ok {
 			break
 		}
-		if i, _ := known(key.Of(result), taskNames[:]); i >= 0 {
+		if i, _ := known(key.Of(result), taskNames[:]); i >= 0 && !isNull(value.Of(result)) {
 			*parts[i] = value
 		}
 	}

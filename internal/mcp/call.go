@@ -49,7 +49,6 @@ type Call struct {
 	Continues      bool // requestState or inputResponses are there
 	RequestState   Span // its value; zero if there is none
 	InputResponses Span // likewise
-	Task           bool // params.task asks for a task (2025-11-25)
 	Meta           Span // the value of params._meta; zero if there is none
 }
 
@@ -63,7 +62,7 @@ func (m *Message) Call() (Call, error) {
 	if m.Method != CallMethod {
 		return c, nil
 	}
-	var name, cmcp, task Span
+	var name, cmcp, task Span // task is known for its case alone
 	parts := [...]*Span{&name, &c.Arguments, &c.Meta, &cmcp, &c.RequestState, &c.InputResponses, &task}
 	walk := object(m.Body, m.Params)
 	for {
@@ -83,7 +82,6 @@ func (m *Message) Call() (Call, error) {
 		return Call{}, &Fault{Name: Invalid, Rule: "params.name is longer than 1024 bytes", Offset: name.Start, ID: m.ID}
 	}
 	c.Continues = !c.RequestState.Absent() || !c.InputResponses.Absent()
-	c.Task = !task.Absent()
 	c.Context = m.context(c.Meta, cmcp)
 	return c, nil
 }

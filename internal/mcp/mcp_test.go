@@ -182,7 +182,7 @@ func TestCallContext(t *testing.T) {
 	if c := call(`{"name":"c","requestState":"s\u0041","inputResponses":{}}`); !c.Continues || c.RequestState.Absent() || c.InputResponses.Absent() {
 		t.Errorf("continuation: %+v", c)
 	}
-	if c := call(`{"name":"c","task":{"ttl":1}}`); !c.Task || c.Continues {
+	if c := call(`{"name":"c","task":{"ttl":1}}`); c.Continues {
 		t.Errorf("task: %+v", c)
 	}
 	m := read(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}`)
@@ -245,6 +245,7 @@ func TestReadAnswer(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","task":{"taskId":"t3"}}}`, false, false, mcp.TaskCreated, "", "t3"},
 		{`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t2","status":"working"}}}`, false, false, mcp.TaskCreated, "", "t2"},
 		{`{"jsonrpc":"2.0","id":1,"result":{"resultType":"surprise"}}`, false, false, "surprise", "", ""},
+		{`{"jsonrpc":"2.0","id":1,"result":{"isError":null,"resultType":null,"requestState":null,"task":null,"_meta":null}}`, false, false, mcp.Complete, "", ""},
 	} {
 		a, _, err := mcp.ReadAnswer([]byte(c.body), nil, limit)
 		if err != nil || a.IsError != c.isError || a.ToolError != c.toolError || a.ResultType != c.kind || a.RequestState != c.state || a.TaskID != c.task {
@@ -268,6 +269,9 @@ func TestReadAnswer(t *testing.T) {
 	task := mcp.ReadTask([]byte(`{"taskId":"t","status":"completed","result":{"content":[]}}`))
 	if task.ID != "t" || task.Status != "completed" || string(task.Result) != `{"content":[]}` || task.Error != nil {
 		t.Errorf("task: %+v", task)
+	}
+	if task := mcp.ReadTask([]byte(`{"taskId":"t","status":"failed","result":null,"error":{"code":1}}`)); task.Result != nil || string(task.Error) != `{"code":1}` {
+		t.Errorf("a task that has failed: %+v", task)
 	}
 }
 

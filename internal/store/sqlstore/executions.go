@@ -46,17 +46,22 @@ func (s *Executions) Ask(ctx context.Context, turn execution.Turn) (d execution.
 }
 
 // Rehearse implements [execution.Rows].
-func (s *Executions) Rehearse(ctx context.Context, turn execution.Turn) (d execution.Decision, err error) {
+func (s *Executions) Rehearse(ctx context.Context, turns []execution.Turn) (all []execution.Decision, err error) {
 	err = s.db.update(ctx, func(t *tx) error {
-		if d, err = ask(t, turn); err != nil {
-			return err
+		all = nil // it may run again
+		for _, turn := range turns {
+			d, err := ask(t, turn)
+			if err != nil {
+				return err
+			}
+			all = append(all, d)
 		}
 		return errUndone
 	})
 	if !errors.Is(err, errUndone) {
-		return execution.Decision{}, err
+		return nil, err
 	}
-	return d, nil
+	return all, nil
 }
 
 func ask(t *tx, turn execution.Turn) (execution.Decision, error) {
@@ -178,16 +183,25 @@ func (s *Executions) Find(ctx context.Context, key execution.Key) (r execution.R
 
 // List implements [execution.Rows].
 func (s *Executions) List(ctx context.Context, f execution.Filter, limit int) ([]execution.Row, error) {
-	where, args := "(x.agent_id, x.execution_id) > (?, ?)", []any{f.After.Agent, f.After.ID.String()}
+	where, args := "x.agent_id > ?", []any{f.After.Agent}
+	if f.After.ID != (execution.ID{}) {
+		where, args = "(x.agent_id, x.execution_id) > (?, ?)", append(args, f.After.ID.String())
+	}
 	if f.Agent != "" {
 		where, args = where+" AND x.agent_id = ?", append(args, f.Agent)
 	}
-	switch f.State {
-	case "":
-	case execution.OutcomeUnknown: // as its index has it
-		where += " AND x.state = 'outcome_unknown'"
-	default:
+	if f.Agent != "" && f.Agent == f.After.Agent { // else SQLite reads all of the agent's up to there
+		where, args = where+" AND x.execution_id > ?", append(args, f.After.ID.String())
+	}
+	if f.State != "" {
 		where, args = where+" AND x.state = ?", append(args, f.State)
+	}
+	switch f.State { // in the words of an index
+	case "", execution.Succeeded:
+	case execution.Reserved, execution.Dispatched:
+		where += " AND x.state IN ('reserved', 'dispatched')"
+	default:
+		where += " AND x.state NOT IN ('reserved', 'dispatched', 'succeeded')"
 	}
 	if f.Silent {
 		where += " AND NOT EXISTS (SELECT 1 FROM execution_findings f WHERE f.agent_id = x.agent_id AND f.execution_id = x.execution_id)"

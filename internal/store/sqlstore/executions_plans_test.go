@@ -47,6 +47,9 @@ func loadExecutions(t testing.TB, db *sqlstore.DB, engine string, n int) {
 // wholeLog is what a plan says that reads a table of the gateway's from end to end.
 var wholeLog = regexp.MustCompile(`(?m)(Seq Scan on|\bSCAN) (executions|gateway_audit|execution_epochs|execution_findings|x|e|f)\b(.*)$`)
 
+// beyond is a plan that begins behind an id of an agent.
+var beyond = regexp.MustCompile(`execution_id ?>|execution_id\) ?>`)
+
 // owned are the rows that are reserved or dispatched: few, however many there were.
 const owned = "executions_owned"
 
@@ -80,6 +83,12 @@ func TestExecutionPlans(t *testing.T) {
 				}
 				last := strings.HasSuffix(query, "ORDER BY seq DESC LIMIT 1") // which SQLite calls a scan
 				if m := wholeLog.FindStringSubmatch(plan); m != nil && !last && !strings.Contains(m[3], owned) {
+					t.Errorf("%s\n%s", query, plan)
+				}
+				if strings.Contains(query, "NOT IN") && !strings.Contains(plan, "executions_apart") { // a look at all that have succeeded
+					t.Errorf("%s\n%s", query, plan)
+				}
+				if strings.Contains(query, "x.execution_id > ?") && !beyond.MatchString(plan) { // from an agent's first one on
 					t.Errorf("%s\n%s", query, plan)
 				}
 			}
@@ -116,11 +125,13 @@ func plannedCalls(t *testing.T, db *sqlstore.DB) {
 	_, found := r.Reconcile(t.Context(), execution.Reconciliation{Key: unknown, Outcome: execution.Succeeded, Evidence: []byte("e"), Source: "s"})
 	_, shown := r.Show(t.Context(), unknown)
 	_, listed := r.List(t.Context(), execution.Filter{State: execution.OutcomeUnknown, Silent: true}, 10)
+	_, apart := r.List(t.Context(), execution.Filter{State: execution.Suspended, After: unknown}, 10)
+	_, paged := r.List(t.Context(), execution.Filter{Agent: unknown.Agent, After: unknown}, 10)
 	_, about := s.About(t.Context(), unknown, 10)
 	_, forgot := s.Forget(t.Context(), loadedAt.Add(time.Hour), 1)
 	_, log := s.AuditLog(t.Context(), 1<<40, 10)
 	_, buried := s.Bury(t.Context(), execution.Owner{}, -time.Hour, loadedAt)
-	for _, err := range []error{found, shown, listed, about, forgot, log, buried, r.Sweep(t.Context())} {
+	for _, err := range []error{found, shown, listed, apart, paged, about, forgot, log, buried, r.Sweep(t.Context())} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,10 +164,10 @@ func executionRehearsal(t *testing.T, s execution.Store) {
 	began(t, s)
 	steps := executionSteps(t)
 	for range 2 {
-		d, err := s.Rehearse(t.Context(), steps[0])
+		all, err := s.Rehearse(t.Context(), steps[:2])
 		want(t, "rehearse", err, nil)
-		if d.Verdict != execution.TakenReserved {
-			t.Errorf("verdict %d", d.Verdict)
+		if len(all) != 2 || all[0].Verdict != execution.TakenReserved || all[1].Verdict != execution.SentOff { // each sees the one before
+			t.Errorf("decisions %+v", all)
 		}
 		_, _, err = s.Find(t.Context(), steps[0].Key)
 		want(t, "find", err, execution.ErrNotFound)
@@ -253,6 +253,9 @@ func executionLists(t *testing.T, s execution.Store) {
 		{execution.Filter{State: execution.OutcomeUnknown}, 100, "a2 b2"},
 		{execution.Filter{State: execution.OutcomeUnknown, Silent: true}, 100, "b2"},
 		{execution.Filter{Agent: "c"}, 100, ""},
+		{execution.Filter{After: execution.Key{Agent: "a"}}, 2, "b0 b1"},
+		{execution.Filter{After: execution.Key{Agent: "b"}}, 100, ""},
+		{execution.Filter{Agent: "b", After: executionKey(t, "a", "id-4")}, 2, "b0 b1"},
 	} {
 		if got := names(test.filter, test.limit); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.filter, got, test.want)
