@@ -85,6 +85,13 @@ func (m *Metrics) newGateway() *Gateway {
 	g.auditResult = m.counters("gateway_audit_entries_total", "Entries of the gateway's log beside those of executions: written, or missing.", "result")
 	for _, state := range executionStates {
 		g.settled.WithLabelValues(state)
+		g.swept.WithLabelValues(state)
+	}
+	for _, name := range g.names {
+		g.refusals.WithLabelValues(name)
+	}
+	for _, verdict := range admitted {
+		g.admissions.WithLabelValues(verdict)
 	}
 	for _, result := range []string{"written", "missing"} {
 		g.auditResult.WithLabelValues(result)

@@ -17,7 +17,9 @@ func TestGatewayCounts(t *testing.T) {
 	g := m.WatchGateway([]string{"pay", "files-2.x"}, func() execution.Status { return status })
 	m.WatchTraces(func() int64 { return 7 })
 	has(t, scrape(t, m), "bindery_execution_active 0", `bindery_execution_attempts_total{state="outcome_unknown"} 0`, "bindery_gateway_joined_total 0",
-		`bindery_gateway_upstream_seconds_count{upstream="pay"} 0`, `bindery_gateway_audit_entries_total{result="missing"} 0`, "bindery_traces_dropped_total 7")
+		`bindery_gateway_upstream_seconds_count{upstream="pay"} 0`, `bindery_gateway_audit_entries_total{result="missing"} 0`,
+		`bindery_execution_swept_total{state="outcome_unknown"} 0`, `bindery_gateway_refusals_total{name="EXECUTION_OUTCOME_UNKNOWN"} 0`,
+		`bindery_execution_admissions_total{verdict="permit"} 0`, "bindery_traces_dropped_total 7")
 
 	g.Observe(gateway.Observation{Upstream: "files-2.x", Method: "tools/call", Tool: "read", Status: 200, Took: 5 * time.Millisecond, Waited: 3 * time.Millisecond})
 	g.Observe(gateway.Observation{Upstream: "pay", Method: "tools/call", Tool: "charge", Bound: true, State: "succeeded", Joined: true, Took: time.Second})
