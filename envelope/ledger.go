@@ -85,12 +85,13 @@ const maxNote = 1024
 // hatch and for no other, a reference for a calibration note, and actions and evidence that are of
 // this envelope.
 func (e Emission) Check() error {
+	year := e.At.UTC().Year() // as it is stored
 	switch {
 	case e.Envelope.IsZero():
 		return errors.New("envelope: an emission without an envelope")
 	case blank(e.Agent) || blank(e.Principal):
 		return errors.New("envelope: an emission names one agent and one principal (ENV-089)")
-	case e.At.Year() <= 1 || e.At.Year() > 9999:
+	case year <= 1 || year > 9999:
 		return errors.New("envelope: an emission has a time, of the years 2 to 9999")
 	case e.Needs.orClient().rank() == 0:
 		return errors.New("envelope: an emission needs an assurance that is not known (ENV-109)")

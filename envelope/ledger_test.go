@@ -229,6 +229,9 @@ func TestEmissionCheck(t *testing.T) {
 		"the evidence of another": func(em *envelope.Emission) { em.Evidence = evidence }, "a long session": func(em *envelope.Emission) { em.Session = strings.Repeat("x", 1025) },
 		"a matter of bytes":          func(em *envelope.Emission) { em.Matter = "\xff" },
 		"a time that no store holds": func(em *envelope.Emission) { em.At = time.Unix(1<<54, 0) }, "one long ago": func(em *envelope.Emission) { em.At = time.Unix(-1<<54, 0) },
+		"one that is later by UTC": func(em *envelope.Emission) {
+			em.At = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -2*60*60))
+		},
 	} {
 		em := emission(e)
 		change(&em)

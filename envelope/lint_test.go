@@ -11,8 +11,8 @@ import (
 )
 
 // How the lints agree with a reader over the sentences that they were made on, and over those that
-// they were only ever measured on (held, written before the lints; fresh, after them). The bounds are a little below what was measured: a change that
-// makes them worse fails, and no more is claimed.
+// they were only ever measured on (held, written before the lints; fresh, after them). The bounds are
+// a little below what was measured: a change that makes them worse fails, and no more is claimed.
 //
 // covers ENV-014, ENV-016, ENV-017, ENV-021, ENV-023, ENV-025, ENV-028, ENV-030, ENV-034, ENV-114
 func TestLintCorpus(t *testing.T) {

@@ -174,7 +174,8 @@ func envelopeShape() *shape { return &shapes[0] }
 func resolutionShape() *shape { return &shapes[1] }
 
 // knows returns how many bytes of a JSON Pointer lead to something that the grammar has: its names, and
-// in a list an index of at most two digits, as which no name of the input can pass that says much.
+// in a list an index of at most two digits. Where the input has an object in a list's place, a name of
+// it looks like an index, and more digits would tell something of the input.
 func (s *shape) knows(path string) int {
 	if path == "" {
 		return 0

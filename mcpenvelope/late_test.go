@@ -304,7 +304,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestReaderGone: who sends the form of a page and closes it at once has decided all the same.
+// TestReaderGone: who sends the form of a page and closes it at once has decided all the same, and a
+// ledger that never answers does not hold the page for ever.
 //
 // covers ENV-079
 func TestReaderGone(t *testing.T) {
@@ -331,11 +332,14 @@ func TestReaderGone(t *testing.T) {
 	}
 }
 
-// A patient ledger takes, and does not answer who has left.
+// A patient ledger takes, and does not answer who has left, or would wait without end.
 type patient struct{ slow }
 
 func (l patient) Take(ctx context.Context, t envelope.Taking) (envelope.Emission, error) {
 	em, err := l.slow.Take(ctx, t)
+	if _, bounded := ctx.Deadline(); !bounded {
+		return em, errors.New("how long is this to be tried?")
+	}
 	return em, errors.Join(err, ctx.Err())
 }
 

@@ -20,6 +20,7 @@ const (
 	pathStyle  = "/decide.css"
 	fieldToken = "token"
 	maxForm    = 160 << 10 // an answer of the greatest length in characters of three bytes, percent-encoded
+	maxSettle  = time.Minute
 )
 
 // A page is one envelope on a page of its own, under a path that nobody can guess.
@@ -166,13 +167,10 @@ func (b *Bridge) PageOf(digest envelope.Digest) string {
 // Decided reports whether the page of an envelope was decided and nobody has acted on it yet: a call of
 // the tool that asks for the outcome will.
 func (b *Bridge) Decided(digest envelope.Digest) bool {
-	p := b.pageOf(digest.String())
-	if p == nil {
-		return false
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return p.decided && !p.handed
+	p := b.byDigest[digest.String()]
+	return p != nil && p.decided && !p.handed && b.now().Before(p.expires)
 }
 
 func (b *Bridge) expiry(p *page) time.Time {
@@ -292,8 +290,11 @@ func (b *Bridge) submit(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	p.settling.Lock()
 	defer p.settling.Unlock()
-	// Who sends the form has decided, whether they wait for the answer or not.
-	d, err := envelope.Settle(context.WithoutCancel(r.Context()), b.ledger, resolution.JSON(), envelope.Arrival{
+	// Who sends the form has decided, whether they wait for the answer or not. A ledger that is silent
+	// is given up: the forms that come after wait here meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), maxSettle)
+	defer cancel()
+	d, err := envelope.Settle(ctx, b.ledger, resolution.JSON(), envelope.Arrival{
 		Agent: b.agent, Session: p.em.Session, By: "page", Assurance: envelope.Client, At: b.now(),
 	})
 	var refusal *envelope.Refusal

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/bindery/bindery/envelope"
 )
@@ -27,17 +28,26 @@ func (d Desk) Close() { d.o.close() }
 // ShowPages says where an envelope can be decided.
 func (d Desk) ShowPages(page func(envelope.Digest) string) { d.o.pages = open(page) }
 
-// open are pages on which nothing is decided.
+// DecideOnPages has everything decided on its page.
+func (d Desk) DecideOnPages() { d.o.pages = open(nil) }
+
+// open are pages; where they are none any more, what was asked there is decided.
 type open func(envelope.Digest) string
 
 func (p open) PageOf(d envelope.Digest) string { return p(d) }
-func (open) Decided(envelope.Digest) bool      { return false }
+func (p open) Decided(envelope.Digest) bool    { return p == nil }
 
 // Propose returns what the tool says, and the emission beside it.
 func (d Desk) Propose(ctx context.Context, dataset, recipient string) (string, *envelope.Emission) {
 	s := d.o.propose(ctx, request{dataset: dataset, recipient: recipient})
 	return s.text, s.emission
 }
+
+// Decide does what was decided.
+func (d Desk) Decide(of envelope.Decision) string { return d.o.decide(of).text }
+
+// Set sets its clock.
+func (d Desk) Set(now time.Time) { d.o.now = func() time.Time { return now } }
 
 // Ledger is the ledger of its emitter.
 func (d Desk) Ledger() envelope.Ledger { return emissions{d.o.ledger, d.o} }

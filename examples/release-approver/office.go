@@ -23,8 +23,9 @@ type office struct {
 	locked *os.File
 	pages  pages
 
-	mu   sync.Mutex           // one proposal or decision at a time: guards what is below the data folder
-	puts map[string]*underway // by matter; guarded by mu
+	mu    sync.Mutex                    // one proposal or decision at a time: guards what is below the data folder
+	puts  map[string]*underway          // by matter; guarded by mu
+	taken map[envelope.Digest]time.Time // when, in this process, and not acted on yet; guarded by mu
 }
 
 // pages are the decision pages of a server; nil is none.
@@ -44,7 +45,7 @@ func openOffice(s settings) (*office, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the --data folder cannot be used: %w", err)
 	}
-	o := &office{set: s, now: time.Now, locked: f, puts: map[string]*underway{}}
+	o := &office{set: s, now: time.Now, locked: f, puts: map[string]*underway{}, taken: map[envelope.Digest]time.Time{}}
 	if err := lock(f); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -121,11 +122,11 @@ func (o *office) state(ctx context.Context, r request) (envelope.State, error) {
 }
 
 // caughtUp moves a matter on whose resolution was taken, and then the process ended before it was
-// acted on. Nothing was released; what was decided counts for the matter all the same. What was decided
-// on a page of this process still waits for the call that comes for it.
+// acted on. Nothing was released; what was decided counts for the matter all the same. What this process
+// has just taken is on its way, and what was decided on a page of it waits for the call that comes for it.
 func (o *office) caughtUp(waiting envelope.Awaiting, em envelope.Emission) (envelope.State, error) {
 	t, taken := o.ledger.Taking(waiting.Envelope())
-	if !taken || o.decided(waiting.Envelope()) {
+	if !taken || o.decided(waiting.Envelope()) || o.onItsWay(waiting.Envelope()) {
 		return waiting, nil
 	}
 	var r envelope.Resolution
@@ -260,6 +261,7 @@ func (o *office) decide(d envelope.Decision) saying {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	digest := d.Resolution.EnvelopeDigest()
+	delete(o.taken, digest)
 	text, err := read(o.path("proposals", digest.String()[7:]+".json"))
 	if err != nil || text == nil {
 		return no("Nothing is done: the proposal of this envelope is not known.")

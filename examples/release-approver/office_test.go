@@ -156,3 +156,48 @@ func TestCrashAfterTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestProposedWhileTaken: a resolution that is taken is done, also if another call proposes the same
+// before the tool is called with it. One that no tool is called with does not hold the matter for ever.
+//
+// covers ENV-079
+func TestProposedWhileTaken(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for _, then := range []string{"called", "not called", "by page"} {
+		d := openDesk(t, t.TempDir())
+		d.Set(now)
+		_, em := d.Propose(t.Context(), "bus-delays", "Riverside")
+		em.Agent, em.At = "desk", now
+		if err := d.Ledger().Emit(t.Context(), *em); err != nil {
+			t.Fatal(err)
+		}
+		r, err := envelope.Choose(em.Envelope, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decision, err := envelope.Settle(t.Context(), d.Ledger(), r.JSON(), envelope.Arrival{Agent: "desk", By: "ana", At: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, next := d.Propose(t.Context(), "bus-delays", "Riverside"); next != nil || !strings.Contains(text, "ana has decided this matter") {
+			t.Errorf("the same is answered with %s", text)
+		}
+		if then != "called" {
+			d.Set(now.Add(time.Minute))
+		}
+		if then == "by page" { // which waits longer
+			d.DecideOnPages()
+			if text, next := d.Propose(t.Context(), "bus-delays", "Riverside"); next != nil || !strings.Contains(text, "on its page") {
+				t.Errorf("the same is answered with %s", text)
+			}
+		}
+		if then != "not called" {
+			if text := d.Decide(decision); !strings.HasPrefix(text, "Released by proposal 1: ") {
+				t.Errorf("what was decided is answered with %s", text)
+			}
+		}
+		if text, next := d.Propose(t.Context(), "bus-delays", "Riverside"); next == nil {
+			t.Errorf("%s: after it, the same is answered with %s", then, text)
+		}
+	}
+}

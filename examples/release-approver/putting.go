@@ -18,7 +18,7 @@ type underway struct {
 	done     chan struct{} // closed when the ledger has it, or has refused it
 }
 
-// maxUnderway bounds how long one call waits for the proposal of another.
+// maxUnderway bounds how long one call waits for the proposal of another, and for what another has taken.
 const maxUnderway = 10 * time.Second
 
 // enter locks the office once no proposal of the matter is under way. One that does not arrive is given
@@ -71,6 +71,18 @@ func (l emissions) Emit(ctx context.Context, e envelope.Emission) error {
 	return l.fileLedger.Emit(ctx, e)
 }
 
+// Take implements [envelope.Ledger]. Until the tool is called with it another call must not take the
+// matter for one on whose decision the process has ended.
+func (l emissions) Take(ctx context.Context, t envelope.Taking) (envelope.Emission, error) {
+	l.office.mu.Lock()
+	defer l.office.mu.Unlock()
+	e, err := l.fileLedger.Take(ctx, t)
+	if err == nil {
+		l.office.taken[t.Envelope] = l.office.now()
+	}
+	return e, err
+}
+
 // outstanding shows a question that is put already, in words, and says how it is resolved: its envelope
 // was emitted once, and is resolved once.
 func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
@@ -80,6 +92,9 @@ func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
 	}
 	if o.decided(s.Envelope()) {
 		return saying{text: fmt.Sprintf("%s has decided this matter on its page. %s", o.set.principal, howToAwait(s.Envelope()))}
+	}
+	if o.onItsWay(s.Envelope()) {
+		return saying{text: o.set.principal + " has decided this matter, and another call is doing what was decided. Call again to propose anew."}
 	}
 	page := ""
 	if o.pages != nil {
@@ -102,6 +117,9 @@ func (o *office) outstanding(ctx context.Context, s envelope.Awaiting) saying {
 
 // decided reports whether an envelope was decided on its page, and no call has come for it.
 func (o *office) decided(d envelope.Digest) bool { return o.pages != nil && o.pages.Decided(d) }
+
+// onItsWay reports whether the resolution of an envelope was taken just now, and is not acted on yet.
+func (o *office) onItsWay(d envelope.Digest) bool { return o.now().Sub(o.taken[d]) < maxUnderway }
 
 func howToAwait(d envelope.Digest) string {
 	return fmt.Sprintf("To have done what was decided, call %s with {%q: %q}.", toolPropose, mcpenvelope.DefaultNames().Await, d)

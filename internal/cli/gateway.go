@@ -313,7 +313,11 @@ func (a *app) gatewayOverStdio(ctx context.Context, h *home, cfg *gatewayConfig,
 		defer cancel()
 		p := n.processes[u.Name]
 		if p == nil {
-			return front.Run(ctx)
+			err := front.Run(ctx)
+			front.Settle(gatewayDrain - time.Second) // a second has passed
+			n.handler.Stop()
+			front.Settle(time.Second) // what was open is told so
+			return err
 		}
 		alone := make(chan error, 1)
 		go func() {

@@ -68,6 +68,9 @@ func (a *app) makeGatewayHome(ctx context.Context, dir, store string) error {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 			err = usagef("is it this user's? else choose another --dir", "nothing can be written in %s", dir)
 		}
+		if fileExists(filepath.Join(dir, configFile)) { // where nothing can be locked, another may have made it whole
+			return err
+		}
 		for _, name := range gatewayFiles() { // none was there before
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 		}

@@ -256,3 +256,48 @@ func within(t *testing.T, what string, done func() bool) {
 	}
 	t.Errorf("%s: it did not come to that", what)
 }
+
+// A gateway on standard input and output that is stopped by a signal sees its calls through.
+//
+// covers EXA-060
+func TestGatewayStopped(t *testing.T) {
+	t.Parallel()
+	entered, stopped := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(body), "order-1") {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		close(entered)
+		<-stopped
+		time.Sleep(1500 * time.Millisecond)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	}))
+	defer server.Close()
+	var out bytes.Buffer
+	cmd := exec.Command("bindery", "gateway", "--dir", filepath.Join(t.TempDir(), "G"), "--upstream", server.URL+"/mcp")
+	cmd.Stdout = &out
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","_meta":{"bindery/execution_id":"order-1","bindery/action_timestamp":"2026-11-30T12:00:00Z"}}}`+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	close(stopped)
+	_ = cmd.Wait() // a signal has its own code
+	if !strings.Contains(out.String(), `"state":"succeeded"`) {
+		t.Errorf("%s", out.String())
+	}
+}

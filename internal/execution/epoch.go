@@ -23,6 +23,7 @@ func (r *Registry) alive(ctx context.Context) (Owner, bool) {
 	}
 	r.beating.Lock()
 	defer r.beating.Unlock()
+	ctx = context.WithoutCancel(ctx) // what comes of it is for all who wait
 	if r.beats.Load() == before && r.beatOnce(ctx) != nil {
 		return Owner{}, false
 	}

@@ -283,6 +283,45 @@ func TestSilentStore(t *testing.T) {
 	}
 }
 
+// slow is a store that takes no heartbeat whose sender has left meanwhile.
+type slow struct {
+	execution.Store
+	asked, answer chan struct{}
+}
+
+func (s *slow) Beat(ctx context.Context, o execution.Owner) (bool, error) {
+	s.asked <- struct{}{}
+	<-s.answer
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	return s.Store.Beat(ctx, o)
+}
+
+// TestHeartbeatOfMany: whoever leaves while many wait for its heartbeat takes it from none of them.
+func TestHeartbeatOfMany(t *testing.T) {
+	t.Parallel()
+	s, clk := &slow{sqliteDB(t).Executions(), make(chan struct{}, 1), make(chan struct{})}, newClock()
+	r := replica(t, s, clk)
+	clk.Move(time.Minute)
+	ctx, leave := context.WithCancel(t.Context())
+	first, second := call(t, "one", "10"), call(t, "two", "10")
+	var both sync.WaitGroup
+	both.Go(func() { _, _, _ = r.Admit(ctx, first) })
+	<-s.asked
+	both.Go(func() {
+		if p, _, err := r.Admit(t.Context(), second); err != nil {
+			t.Error(err)
+		} else {
+			p.Close()
+		}
+	})
+	time.Sleep(20 * time.Millisecond) // until it waits, too; a later one sends its own
+	leave()
+	close(s.answer)
+	both.Wait()
+}
+
 // broken is a store without one of the properties that the self-test asks for.
 type broken struct {
 	execution.Store

@@ -162,11 +162,11 @@ func (r *Registry) flush(ctx context.Context) (more bool, err error) {
 	}
 	written := len(list) - len(left)
 	if lost > 0 && err == nil {
-		r.log.ErrorContext(ctx, "audit entries are missing", "entries", lost)
 		e := audit.Entry{At: r.now(), Event: audit.EventLost, Reason: strconv.Itoa(lost) + " entries are missing"}
 		if err = r.cfg.Store.Append(ctx, []audit.Entry{e}); err == nil {
 			said = lost
 			written++
+			r.log.ErrorContext(ctx, "audit entries are missing", "entries", lost)
 		}
 	}
 	r.notes.written(list, left, said)

@@ -133,13 +133,28 @@ func TestNotesWait(t *testing.T) {
 	}
 }
 
+// untold is a store that does not take what is said of missing entries, so many times.
+type untold struct {
+	execution.Store
+	left atomic.Int64
+}
+
+func (u *untold) Append(ctx context.Context, list []audit.Entry) error {
+	if list[0].Event == audit.EventLost && u.left.Add(-1) >= 0 {
+		return errAway
+	}
+	return u.Store.Append(ctx, list)
+}
+
 // TestStoreStaysAway: however long the store is away, what waits for it has its bound, and whoever
-// reads what the gateway prints is told once.
+// reads what the gateway prints is told once, of what is missing too.
 //
 // covers EXA-043
 func TestStoreStaysAway(t *testing.T) {
 	t.Parallel()
-	s, said := &away{Store: sqliteDB(t).Executions()}, &lines{}
+	untold, said := &untold{Store: sqliteDB(t).Executions()}, &lines{}
+	s := &away{Store: untold}
+	untold.left.Store(3)
 	r := running(t, s, execution.NoteWait(time.Millisecond), func(c *execution.Config) {
 		c.Timing.Flush = time.Millisecond
 		c.Log = slog.New(slog.NewTextHandler(said, nil))
@@ -162,6 +177,10 @@ func TestStoreStaysAway(t *testing.T) {
 	until(t, "written", func() bool { lost = logged(t, s, "lost"); return len(lost) > 0 })
 	if n := len(logged(t, s, audit.EventCall)); len(lost) != 1 || lost[0].Reason != fmt.Sprintf("%d entries are missing", most+more-n) {
 		t.Errorf("%d are written, and %+v", n, lost)
+	}
+	until(t, "said", func() bool { return said.with("entries are missing") > 0 })
+	if n := said.with("entries are missing"); n != 1 {
+		t.Errorf("%d lines say that entries are missing", n)
 	}
 }
 

@@ -44,6 +44,8 @@ func (x *exchanging) unadmitted(err error, id []byte) {
 			x.handTask(refused.Record.TaskID)
 		}
 		x.refuseAs(f, id)
+	case errors.Is(context.Cause(x.r.Context()), errCancelled):
+		x.seen.Refusal = codePending
 	case x.r.Context().Err() != nil: // the client has gone, or seems to
 		x.refuse(codePending, id)
 	default:

@@ -52,5 +52,15 @@ type Handed struct{ h handed }
 func (h *Handed) Add(agent, upstream, task string)      { h.h.add(agent, upstream, task) }
 func (h *Handed) Has(agent, upstream, task string) bool { return h.h.has(agent, upstream, task) }
 
+// Ended reports whether nothing begins any more.
+func (g *Gateway) Ended() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ended
+}
+
+// LargeAnswers is how many have their room.
+func (g *Gateway) LargeAnswers() int { return len(g.answers.all) }
+
 // Tried is of how many executions the tries are remembered.
 func (f *Finder) Tried() int { return len(f.tries) }

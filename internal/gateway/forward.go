@@ -75,6 +75,9 @@ func (x *exchanging) unreached(ctx context.Context, err error, id []byte) {
 	switch {
 	case errors.Is(context.Cause(ctx), errSlow):
 		name = codeUpstreamTime
+	case errors.Is(context.Cause(x.r.Context()), errCancelled):
+		x.seen.Refusal = codeUnreachable
+		return
 	case x.r.Context().Err() == nil: // else the client has ended it
 		x.g.cfg.Log.Warn("upstream", "upstream", x.up.Name, "error", err)
 	}

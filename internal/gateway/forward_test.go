@@ -429,12 +429,24 @@ func TestSlowMessage(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "%sHost: %s\r\nContent-Length: 100\r\n\r\n{", request, conn.RemoteAddr())
-		_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 		answer, err := io.ReadAll(conn)
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want+" ") {
 			t.Errorf("%q: %v, %q", request, err, answer)
 		}
 	}
+}
+
+// leaving is a registry whose callers wait until they have gone.
+type leaving struct {
+	gateway.Registry
+	entered chan<- struct{}
+}
+
+func (l *leaving) Admit(ctx context.Context, _ execution.Call) (gateway.Permit, *execution.Record, error) {
+	l.entered <- struct{}{}
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
 }
 
 // A client that has said all may close its side, and net/http takes it for one that has gone. It is not
@@ -447,12 +459,7 @@ func TestHalfClosed(t *testing.T) {
 		<-r.Context().Done()
 	}, func(c *gateway.Config) {
 		c.Upstreams[0].Timeout = time.Minute
-		c.Registry = &balky{Registry: c.Registry, admit: func(p gateway.Permit) (gateway.Permit, *execution.Record, error) {
-			entered <- struct{}{}
-			time.Sleep(200 * time.Millisecond) // until it seems to have gone
-			p.Close()
-			return nil, nil, context.Canceled
-		}}
+		c.Registry = &leaving{c.Registry, entered}
 	})
 	for body, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`: "UPSTREAM_UNREACHABLE",
@@ -466,7 +473,7 @@ func TestHalfClosed(t *testing.T) {
 		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), len(body), body)
 		<-entered
 		_ = conn.(*net.TCPConn).CloseWrite()
-		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 		if answer, err := io.ReadAll(conn); err != nil || !strings.Contains(string(answer), want) {
 			t.Errorf("%s: %v, %q", body, err, answer)
 		}

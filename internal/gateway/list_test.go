@@ -85,14 +85,19 @@ func TestNamesInHeaders(t *testing.T) {
 // ends waits until an execution is in its last state.
 func (w *world) ends(id string, want execution.State) {
 	w.t.Helper()
-	var row execution.Row
-	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if row = w.row(id); row.State.Terminal() {
-			break
-		}
-	}
-	if row.State != want {
+	w.until(id+" ended", func() bool { return w.row(id).State.Terminal() })
+	if row := w.row(id); row.State != want {
 		w.t.Fatalf("%s: %s, %q", id, row.State, row.Reason)
+	}
+}
+
+// until waits, on a busy machine for long.
+func (w *world) until(what string, ok func() bool) {
+	w.t.Helper()
+	for began := time.Now(); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			w.t.Fatal("never: ", what)
+		}
 	}
 }
 
@@ -240,11 +245,9 @@ func TestLargeTasks(t *testing.T) {
 	var asking sync.WaitGroup
 	asking.Go(func() { w.post(bound("1", "e", `{}`)) })
 	<-entered
-	time.Sleep(50 * time.Millisecond) // it takes the room
+	w.until("room taken", func() bool { return w.gw.LargeAnswers() == 1 })
 	w.post(bound("1", "f", `{}`))
-	for deadline := time.Now().Add(2 * time.Second); asked.Load() == 0 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	w.until("asked", func() bool { return asked.Load() > 0 })
 	time.Sleep(100 * time.Millisecond)
 	if row := w.row("f"); row.State != execution.Dispatched || asked.Load() != 1 {
 		t.Errorf("without room: %s, asked %d times", row.State, asked.Load())

@@ -508,7 +508,7 @@ func TestTaskAtTheEnd(t *testing.T) {
 		c.Registry = &balky{Registry: c.Registry, admit: func(p gateway.Permit) (gateway.Permit, *execution.Record, error) {
 			return ending{p, func() {
 				go func() { _ = w.gw.Run(ended) }()
-				time.Sleep(50 * time.Millisecond)
+				w.until("its end", w.gw.Ended)
 			}}, nil, nil
 		}}
 	})

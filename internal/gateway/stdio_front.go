@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -174,7 +175,7 @@ type exchange struct {
 	method string
 	sent   chan struct{} // closed when the upstream has the request, or there is an answer
 	once   sync.Once
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 }
 
 func (x *exchange) isSent() { x.once.Do(func() { close(x.sent) }) }
@@ -196,10 +197,10 @@ func (f *Front) line(ctx context.Context, line []byte) {
 		}
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	x := &exchange{id: bytes.Clone(s.id.in(line)), method: method, sent: make(chan struct{}), cancel: cancel}
 	if why := f.begin(x); why != "" {
-		cancel()
+		cancel(nil)
 		f.Send(rpcFault(x.id, why))
 		return
 	}
@@ -238,11 +239,14 @@ func (f *Front) begin(x *exchange) (why string) {
 
 func (f *Front) end(x *exchange) {
 	x.isSent()
-	x.cancel()
+	x.cancel(nil)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, string(x.id))
 }
+
+// errCancelled is why a request ends that its client has cancelled: nobody is told of that.
+var errCancelled = errors.New("gateway: the client has cancelled it")
 
 // cancelled deals with the cancelling of a request. It overtakes none. Where there are no sessions,
 // a request is cancelled by nobody's waiting for it (2026-07-28), and nothing is sent.
@@ -256,10 +260,10 @@ func (f *Front) cancelled(ctx context.Context, line []byte, s sighting) bool {
 	f.awaitSent(ctx, x, time.Second)
 	if !f.cfg.Listen || version != "" && version < stateless {
 		// Most servers do not answer it any more. One that does has a moment.
-		time.AfterFunc(cancelledWait, x.cancel)
+		time.AfterFunc(cancelledWait, func() { x.cancel(errCancelled) })
 		return false
 	}
-	x.cancel()
+	x.cancel(errCancelled)
 	return true
 }
 

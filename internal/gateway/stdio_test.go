@@ -375,6 +375,56 @@ func TestFrontWithoutSessions(t *testing.T) {
 	}
 }
 
+// A client that has cancelled a request is not told that its upstream cannot be reached.
+func TestFrontCancelled(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"2025-06-18", "2026-07-28"} {
+		gone := make(chan bool, 1)
+		c, _ := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			switch {
+			case strings.Contains(string(body), `"mute"`):
+				<-r.Context().Done()
+				gone <- true
+			case strings.Contains(string(body), "notifications/"):
+				w.WriteHeader(http.StatusAccepted)
+			default:
+				says(`{"protocolVersion":"`+version+`"}`)(w, r)
+			}
+		})
+		c.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `"}}`)
+		c.say(`{"jsonrpc":"2.0","id":1,"method":"mute"}`)
+		c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		<-gone
+		if got := c.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); !strings.Contains(got, `"id":2,`) {
+			t.Errorf("%s: %s", version, got)
+		}
+	}
+}
+
+// A repeat that its client has cancelled while it waits with the first call is not answered either.
+func TestFrontCancelledRepeat(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	c, _ := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-release
+		says(`{"content":[]}`)(w, r)
+	})
+	c.say(bound("1", "e", `{}`))
+	<-entered
+	c.say(bound("2", "e", `{}`))
+	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	if got := c.ask(`[]`); !strings.Contains(got, "BATCH_UNSUPPORTED") { // lines are taken in order
+		t.Errorf("%s", got)
+	}
+	close(release)
+	if got := c.hear(); !strings.Contains(got, `"id":1,`) {
+		t.Errorf("%s", got)
+	}
+}
+
 // An upstream over HTTP that does not answer as one does leaves nobody waiting.
 func TestFrontAlwaysAnswers(t *testing.T) {
 	t.Parallel()
