@@ -150,8 +150,9 @@ func TestReplicas(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, db *sqlstore.DB, more func() *sqlstore.DB) {
 		const keys = 3
-		short := func(c *execution.Config) { c.Wait = 200 * time.Millisecond }
-		replicas := []*execution.Registry{replica(t, db.Executions(), newClock(), short), replica(t, more().Executions(), newClock(), short)}
+		// Nobody is told to come again later: of a history with that the checker may need to try all orders.
+		patient := func(c *execution.Config) { c.Wait = time.Minute }
+		replicas := []*execution.Registry{replica(t, db.Executions(), newClock(), patient), replica(t, more().Executions(), newClock(), patient)}
 		h := race(t, replicas, 64, keys)
 		if got := porcupine.CheckOperationsTimeout(one, h.calls, 20*time.Second); got != porcupine.Ok {
 			t.Errorf("the history is not that of one execution after another: %v", got)

@@ -161,9 +161,8 @@ func TestTasksOfPrograms(t *testing.T) {
 // A program that nobody uses ends, and its session with it; while somebody listens it stays.
 func TestIdlePrograms(t *testing.T) {
 	t.Parallel()
-	w := overPrograms(t, gateway.ProcessesConfig{Idle: 150 * time.Millisecond})
+	w := overPrograms(t, gateway.ProcessesConfig{Idle: time.Second})
 	heard, pid := beginSession(t, w)
-	idle, pid2 := beginSession(t, w)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+"/mcp", nil)
@@ -177,6 +176,7 @@ func TestIdlePrograms(t *testing.T) {
 		t.Fatal(resp, err)
 	}
 	defer resp.Body.Close()
+	idle, pid2 := beginSession(t, w)
 	eventually(t, "the idle program is gone", func() bool { return syscall.Kill(pid2, 0) == syscall.ESRCH })
 	if r := w.post(askPid, "Mcp-Session-Id", idle); r.status != http.StatusNotFound {
 		t.Errorf("the idle session: %d %s", r.status, r.body)
