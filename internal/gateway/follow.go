@@ -119,8 +119,8 @@ func (b *background) end() {
 // does not wait.
 func (g *Gateway) Stop() { g.background.stop() }
 
-// Run lets the gateway work in the background until ctx ends, and returns when all of it has ended: of a
-// bound call that is under way then, and of a task that is followed, the outcome is not known.
+// Run lets the gateway work in the background until ctx ends, and returns when all of it has ended, or after
+// endTime: of a bound call that is under way then, and of a task that is followed, the outcome is not known.
 func (g *Gateway) Run(ctx context.Context) error {
 	<-ctx.Done()
 	g.background.end()

@@ -43,11 +43,7 @@ func (x *exchanging) forward(m *mcp.Message, learns bool) {
 		}
 	}
 	sent := x.g.cfg.Now()
-	req := x.request(ctx, x.r.Method, body, outbound(x.up, x.r.Header, x.session))
-	if body != nil { // net/http asks again if a connection that was kept takes no byte of it
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	}
-	resp, err := x.up.Transport.RoundTrip(req)
+	resp, err := x.up.Transport.RoundTrip(x.request(ctx, x.r.Method, body, outbound(x.up, x.r.Header, x.session)))
 	x.seen.Waited = x.g.cfg.Now().Sub(sent)
 	if x.in != nil {
 		x.in.leave() // it has been sent, and a stream may last

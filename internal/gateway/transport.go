@@ -35,8 +35,7 @@ const idleConnection = 3 * time.Second
 
 // NewTransport is the transport to an upstream over HTTP. It follows no redirect and asks no
 // proxy; it uses no compression that the client has not asked for; the head of an answer has at most
-// 64 KiB. It sends no bound call twice of which a byte was read: the body is one that cannot be read
-// again. Anything else it sends anew if the connection that was kept for it took no byte.
+// 64 KiB. It sends no message twice: the body is one that cannot be read again (design X4).
 func NewTransport() http.RoundTripper {
 	return carrier{&http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
