@@ -63,20 +63,20 @@ func (r *Registry) every(ctx context.Context, interval time.Duration, what strin
 	}
 }
 
-// retest is how long a store that has failed the self-test is left alone: each one writes to it.
+// retest is how far apart the self-tests of a store begin that has failed one: each writes to it.
 const retest = time.Minute
 
 func (r *Registry) keepAlive(ctx context.Context) error {
-	why := r.failed.Load()
+	why, now := r.failed.Load(), r.now()
 	switch {
 	case why == nil:
 		return r.beat(ctx)
-	case r.now().Before(r.again):
+	case now.Before(r.again):
 		return errors.New(*why)
 	}
 	err := r.Start(ctx)
 	if errors.Is(err, errUntrue) || errors.Is(err, ErrNotFound) {
-		r.again = r.now().Add(retest)
+		r.again = now.Add(retest)
 	}
 	return err
 }

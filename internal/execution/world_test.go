@@ -149,10 +149,13 @@ func callOf(t testing.TB, agent, id, thing string, alg actionbinding.Algorithm) 
 
 func keyOf(c execution.Call) execution.Key { return execution.Key{Agent: c.Agent, ID: c.ID} }
 
-// permit admits a call that must be admitted, and starts it.
+// permit admits a call that must be admitted, and starts it. It does not count on the
+// registry's Wait, which lasts for ever where the clock stands.
 func permit(t testing.TB, r *execution.Registry, c execution.Call) *execution.Permit {
 	t.Helper()
-	p, rec, err := r.Admit(t.Context(), c)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p, rec, err := r.Admit(ctx, c)
 	if p == nil {
 		t.Fatalf("not admitted: %+v, %v", rec, err)
 	}
