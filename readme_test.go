@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -66,7 +69,7 @@ func TestReadmeDemo(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		block = strings.ReplaceAll(block, "make demo", "bindery demo")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	out, err := shell(ctx, bin, ".", block).Output()
 	if err != nil {
@@ -129,7 +132,7 @@ func TestShownBy(t *testing.T) {
 
 // The digest block and its output, to the digit.
 func TestReadmeDigest(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out, err := shell(ctx, binary(t), t.TempDir(), readmeShell(t, digestBlock)).CombinedOutput()
 	if err != nil {
@@ -143,7 +146,7 @@ func TestReadmeDigest(t *testing.T) {
 
 // The gateway's block prints an entry that is JSON, and writes nothing.
 func TestReadmeGateway(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
 	cmd := shell(ctx, binary(t), dir, readmeShell(t, gatewayBlock))
@@ -207,7 +210,7 @@ type recipe struct {
 }
 
 func newRecipe(t *testing.T) *recipe {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	return &recipe{t: t, ctx: ctx, bin: binary(t), dir: t.TempDir(), ports: freePorts(t)}
 }
@@ -261,15 +264,13 @@ func (r *recipe) crosses(block string) {
 	}
 }
 
-// freePorts puts free ports in place of the README's.
+// freePorts puts free ports in place of the README's, below those that the system gives to
+// clients, so that no connection takes one before its server does.
 func freePorts(t *testing.T) *strings.Replacer {
 	t.Helper()
 	var pairs []string
 	for _, shown := range []string{"7410", "7411", "7420"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := listenBelow(t)
 		defer l.Close()
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {
@@ -278,6 +279,21 @@ func freePorts(t *testing.T) *strings.Replacer {
 		pairs = append(pairs, shown, port)
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+func listenBelow(t *testing.T) net.Listener {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000)))
+		if err == nil {
+			return l
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no port is free")
+	return nil
 }
 
 func awaitServing(t *testing.T, ctx context.Context, url string) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,7 +65,7 @@ func echoing(body string) func(http.ResponseWriter, wiretest.Doc) {
 
 func discover(t *testing.T, s *scripted) *a2acrossing.Peer {
 	t.Helper()
-	p, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{}, s.URL+"/")
+	p, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{Timeout: time.Minute}, s.URL+"/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestDiscoverRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.card = card
-			_, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{}, s.URL)
+			_, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{Timeout: time.Minute}, s.URL)
 			wantRefused(t, err, crossing.ExtNotActivated)
 		})
 	}
@@ -139,7 +140,7 @@ func TestDiscoverRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.card = card
-			_, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{}, s.URL)
+			_, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{Timeout: time.Minute}, s.URL)
 			var r *crossing.Refusal
 			if err == nil || errors.As(err, &r) {
 				t.Errorf("error %v, want one that is no refusal", err)
@@ -275,7 +276,7 @@ func TestPeer(t *testing.T) {
 	t.Parallel()
 	w := wiretest.New(t, wiretest.Config{})
 	s := w.Script(w.Party("acme")).Through(wiretest.Closing)
-	p, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{}, w.URL)
+	p, err := a2acrossing.Discover(t.Context(), a2acrossing.PeerConfig{Timeout: time.Minute}, w.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

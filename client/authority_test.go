@@ -62,7 +62,7 @@ func answering(t *testing.T, keys jose.KeySet, status int, body string) *client.
 		io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	c, err := client.New(client.Config{BaseURL: server.URL, Keys: keys, Credentials: client.Credentials{Publisher: "credential"}})
+	c, err := client.New(client.Config{BaseURL: server.URL, HTTP: patient(), Keys: keys, Credentials: client.Credentials{Publisher: "credential"}})
 	if err != nil {
 		t.Fatal(err)
 	}

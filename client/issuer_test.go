@@ -111,7 +111,7 @@ func TestIssuerDocument(t *testing.T) {
 				}
 				fmt.Fprint(w, c.body)
 			})
-			keys, err := client.NewIssuers(client.IssuerConfig{Transport: transport}).Keys(t.Context(), "acme.example")
+			keys, err := client.NewIssuers(client.IssuerConfig{Transport: transport}).Patient().Keys(t.Context(), "acme.example")
 			if len(asked) == 0 || asked[0] != "acme.example/.well-known/jwt-vc-issuer" {
 				t.Errorf("asked %q", asked)
 			}

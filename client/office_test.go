@@ -137,7 +137,7 @@ func TestAuditRowsAsk(t *testing.T) {
 		_, _ = w.Write(page.Bytes())
 	}))
 	defer server.Close()
-	c, err := client.New(client.Config{BaseURL: server.URL, Credentials: client.Credentials{Operator: "o"}})
+	c, err := client.New(client.Config{BaseURL: server.URL, HTTP: patient(), Credentials: client.Credentials{Operator: "o"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAuditRowsAsk(t *testing.T) {
 	if !slices.Equal(asked, []string{"GET /v1/ra/audit?limit=20", "GET /v1/ra/audit?limit=20&before=7"}) {
 		t.Errorf("asked %q", asked)
 	}
-	if c, err = client.New(client.Config{BaseURL: server.URL, Credentials: client.Credentials{Principal: "p"}}); err != nil {
+	if c, err = client.New(client.Config{BaseURL: server.URL, HTTP: patient(), Credentials: client.Credentials{Principal: "p"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Registry().AuditRows(t.Context(), 0, 20); !errors.Is(err, &api.Error{Code: api.CodeUnauthenticated}) {

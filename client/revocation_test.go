@@ -58,7 +58,7 @@ func TestLyingStatusList(t *testing.T) {
 		if body, err = l.Sign(c.by); err != nil {
 			t.Fatal(err)
 		}
-		conn, err := client.New(client.Config{BaseURL: server.URL, Keys: jose.NewKeySet(ra.Key()), Now: func() time.Time { return raNow }})
+		conn, err := client.New(client.Config{BaseURL: server.URL, HTTP: patient(), Keys: jose.NewKeySet(ra.Key()), Now: func() time.Time { return raNow }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestLyingRevocation(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(c.body)
 		}))
-		conn, err := client.New(client.Config{BaseURL: server.URL, Credentials: client.Credentials{Principal: c.credential}})
+		conn, err := client.New(client.Config{BaseURL: server.URL, HTTP: patient(), Credentials: client.Credentials{Principal: c.credential}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,12 @@ func TestLintsTakeNoLonger(t *testing.T) {
 	}
 	plain := took(strings.Repeat("word ", 400))
 	for _, unit := range []string{"A. ", "A.) ", ". 1", "if, "} {
-		if hostile := took(strings.Repeat(unit, 2000/len(unit))); hostile > 50*plain {
+		words := strings.Repeat(unit, 2000/len(unit))
+		hostile := took(words)
+		for end := time.Now().Add(10 * time.Second); hostile > 50*plain && time.Now().Before(end); { // the machine may have been busy
+			hostile = min(hostile, took(words))
+		}
+		if hostile > 50*plain {
 			t.Errorf("%q over and over takes %s, and words take %s", unit, hostile, plain)
 		}
 	}

@@ -80,7 +80,7 @@ func bridged(t testing.TB, cfg mcpenvelope.BridgeConfig, options ...option) (*wo
 		cfg.Pages = "http://localhost:" + u.Port()
 	}
 	if cfg.Wait == 0 {
-		cfg.Wait = 5 * time.Second
+		cfg.Wait = time.Minute
 	}
 	var err error
 	if b, err = mcpenvelope.NewBridge(cfg); err != nil {

@@ -213,7 +213,7 @@ func eachLink(t *testing.T, test func(t *testing.T, l link, version string)) {
 
 func call(t testing.TB, c *mcpenvelope.Client, cs *mcp.ClientSession, tool string, args any) *mcpenvelope.Reply {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if args == nil {
 		args = map[string]any{}

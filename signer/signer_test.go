@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bindery/bindery/internal/jose"
@@ -113,11 +114,22 @@ func asn1Signature(t *testing.T, r, s *big.Int) []byte {
 
 func plugged(t *testing.T, command []string) *signer.Exec {
 	t.Helper()
-	e, err := signer.NewExec(t.Context(), signer.ExecConfig{Command: command})
+	e, err := newExec(t, signer.ExecConfig{Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
+}
+
+// newExec asks for the key again while the machine is too busy to start the program in time.
+func newExec(t *testing.T, cfg signer.ExecConfig) (e *signer.Exec, err error) {
+	t.Helper()
+	for range 6 {
+		if e, err = signer.NewExec(t.Context(), cfg); !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+	}
+	return e, err
 }
 
 // Every kind of backend signs what verifies, with a low s, and never twice alike; mandates
@@ -128,7 +140,7 @@ func TestSignTwiceDiffers(t *testing.T) {
 	for name, b := range backends(t) {
 		t.Run(name, func(t *testing.T) {
 			var s *mandate.Signer
-			s, err := signer.New(t.Context(), signer.Config{Backend: b})
+			s, err := signer.New(t.Context(), signer.Config{Backend: b, Timeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,81 +165,85 @@ func TestSignTwiceDiffers(t *testing.T) {
 
 // covers GC-142
 func TestNewRefuses(t *testing.T) {
-	private, key := newKey(t)
-	_, other := newKey(t)
-	locked := errors.New("locked")
-	for _, tt := range []struct {
-		name   string
-		answer func(ctx context.Context, digest [32]byte) ([]byte, error)
-		key    jose.Key
-		want   error
-	}{
-		{"deterministic", func(_ context.Context, digest [32]byte) ([]byte, error) {
-			var none = interface {
-				Read([]byte) (int, error)
-			}(nil)
-			return private.Sign(none, digest[:], crypto.SHA256)
-		}, key, signer.ErrDeterministic},
-		{"another key", func(_ context.Context, digest [32]byte) ([]byte, error) {
-			return private.Sign(rand.Reader, digest[:], crypto.SHA256)
-		}, other, signer.ErrWrong},
-		{"raw", func(_ context.Context, digest [32]byte) ([]byte, error) {
-			r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
-			return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...), err
-		}, key, signer.ErrWrong},
-		{"nothing", func(context.Context, [32]byte) ([]byte, error) { return nil, nil }, key, signer.ErrWrong},
-		{"locked", func(context.Context, [32]byte) ([]byte, error) { return nil, locked }, key, locked},
-		{"too late", func(ctx context.Context, digest [32]byte) ([]byte, error) {
-			<-ctx.Done()
-			return private.Sign(rand.Reader, digest[:], crypto.SHA256)
-		}, key, signer.ErrTimeout},
-	} {
-		s, err := signer.New(t.Context(), signer.Config{Backend: service{tt.key, tt.answer}, Timeout: 50 * time.Millisecond})
-		if s != nil || !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+	synctest.Test(t, func(t *testing.T) { // in which 50 ms pass only when nobody computes
+		private, key := newKey(t)
+		_, other := newKey(t)
+		locked := errors.New("locked")
+		for _, tt := range []struct {
+			name   string
+			answer func(ctx context.Context, digest [32]byte) ([]byte, error)
+			key    jose.Key
+			want   error
+		}{
+			{"deterministic", func(_ context.Context, digest [32]byte) ([]byte, error) {
+				var none = interface {
+					Read([]byte) (int, error)
+				}(nil)
+				return private.Sign(none, digest[:], crypto.SHA256)
+			}, key, signer.ErrDeterministic},
+			{"another key", func(_ context.Context, digest [32]byte) ([]byte, error) {
+				return private.Sign(rand.Reader, digest[:], crypto.SHA256)
+			}, other, signer.ErrWrong},
+			{"raw", func(_ context.Context, digest [32]byte) ([]byte, error) {
+				r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
+				return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...), err
+			}, key, signer.ErrWrong},
+			{"nothing", func(context.Context, [32]byte) ([]byte, error) { return nil, nil }, key, signer.ErrWrong},
+			{"locked", func(context.Context, [32]byte) ([]byte, error) { return nil, locked }, key, locked},
+			{"too late", func(ctx context.Context, digest [32]byte) ([]byte, error) {
+				<-ctx.Done()
+				return private.Sign(rand.Reader, digest[:], crypto.SHA256)
+			}, key, signer.ErrTimeout},
+		} {
+			s, err := signer.New(t.Context(), signer.Config{Backend: service{tt.key, tt.answer}, Timeout: 50 * time.Millisecond})
+			if s != nil || !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+			}
 		}
-	}
-	for name, cfg := range map[string]signer.Config{
-		"no backend":       {},
-		"negative timeout": {Backend: service{key: key}, Timeout: -1},
-		"no key":           {Backend: service{}},
-	} {
-		if s, err := signer.New(t.Context(), cfg); s != nil || err == nil {
-			t.Errorf("%s: taken", name)
+		for name, cfg := range map[string]signer.Config{
+			"no backend":       {},
+			"negative timeout": {Backend: service{key: key}, Timeout: -1},
+			"no key":           {Backend: service{}},
+		} {
+			if s, err := signer.New(t.Context(), cfg); s != nil || err == nil {
+				t.Errorf("%s: taken", name)
+			}
 		}
-	}
+	})
 }
 
 // A backend that goes wrong after it has been taken is found out at each signature.
 //
 // covers GC-142
 func TestGoesWrong(t *testing.T) {
-	private, key := newKey(t)
-	wrong, late := false, false
-	s, err := signer.New(t.Context(), signer.Config{Timeout: 50 * time.Millisecond, Backend: service{key, func(ctx context.Context, digest [32]byte) ([]byte, error) {
-		if wrong {
-			digest[31] ^= 1
+	synctest.Test(t, func(t *testing.T) { // in which 50 ms pass only when nobody computes
+		private, key := newKey(t)
+		wrong, late := false, false
+		s, err := signer.New(t.Context(), signer.Config{Timeout: 50 * time.Millisecond, Backend: service{key, func(ctx context.Context, digest [32]byte) ([]byte, error) {
+			if wrong {
+				digest[31] ^= 1
+			}
+			if late {
+				<-ctx.Done()
+			}
+			return private.Sign(rand.Reader, digest[:], crypto.SHA256)
+		}}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if late {
-			<-ctx.Done()
+		wrong = true
+		if sig, err := s.Sign([]byte("x")); err == nil || sig != [64]byte{} {
+			t.Errorf("a signature of other bytes leaves: %v", err)
 		}
-		return private.Sign(rand.Reader, digest[:], crypto.SHA256)
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong = true
-	if sig, err := s.Sign([]byte("x")); err == nil || sig != [64]byte{} {
-		t.Errorf("a signature of other bytes leaves: %v", err)
-	}
-	wrong, late = false, true
-	if sig, err := s.Sign([]byte("x")); !errors.Is(err, signer.ErrTimeout) || sig != [64]byte{} {
-		t.Errorf("a late signature leaves: %v", err)
-	}
-	late = false
-	if _, err := s.Sign([]byte("x")); err != nil {
-		t.Errorf("it does not recover: %v", err)
-	}
+		wrong, late = false, true
+		if sig, err := s.Sign([]byte("x")); !errors.Is(err, signer.ErrTimeout) || sig != [64]byte{} {
+			t.Errorf("a late signature leaves: %v", err)
+		}
+		late = false
+		if _, err := s.Sign([]byte("x")); err != nil {
+			t.Errorf("it does not recover: %v", err)
+		}
+	})
 }
 
 // covers GC-142
@@ -261,7 +277,7 @@ func TestExecRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			timeout := signer.DefaultTimeout
+			timeout := time.Minute
 			if mode == "late" {
 				timeout = 300 * time.Millisecond
 			}
@@ -300,7 +316,7 @@ func TestExecEnvironment(t *testing.T) {
 	t.Setenv("BINDERY_SECRET", "hunter2")
 	t.Setenv("PATH", "/usr/bin:/bin")
 	t.Setenv("HOME", "/nowhere")
-	e, err := signer.NewExec(t.Context(), signer.ExecConfig{Command: command(t, "environment")})
+	e, err := newExec(t, signer.ExecConfig{Command: command(t, "environment")})
 	if err == nil || e.Key().Public != nil {
 		t.Fatal("it has a key")
 	}
@@ -320,9 +336,17 @@ func TestExecEndsWithChildren(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := e.SignDigest(ctx, [32]byte{}); !errors.Is(err, context.DeadlineExceeded) {
+	go func() { // the time is up when the child is at work
+		defer cancel()
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(cmd[3] + ".alive"); err == nil {
+				return
+			}
+		}
+	}()
+	if _, err := e.SignDigest(ctx, [32]byte{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(cmd[3] + ".alive"); err != nil {
@@ -335,7 +359,7 @@ func TestExecEndsWithChildren(t *testing.T) {
 }
 
 func TestExecConcurrent(t *testing.T) {
-	s, err := signer.New(t.Context(), signer.Config{Backend: plugged(t, command(t, "honest"))})
+	s, err := signer.New(t.Context(), signer.Config{Backend: plugged(t, command(t, "honest")), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,12 @@ var Main = main
 // A Desk is an office without a server before it.
 type Desk struct{ o *office }
 
-// OpenDesk opens one whose files of refused resolutions have keep lines each.
+// OpenDesk opens one whose files of refused resolutions have keep lines each. It
+// is more patient than a server's.
 func OpenDesk(catalogue, data string, keep int) (Desk, error) {
 	o, err := openOffice(settings{catalogue: catalogue, data: data, principal: "ana", agent: "desk", smallest: 10, emit: true})
 	if err == nil {
-		o.ledger.discards.keep = keep
+		o.ledger.discards.keep, o.patience = keep, time.Minute
 	}
 	return Desk{o}, err
 }

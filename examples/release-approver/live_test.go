@@ -176,7 +176,7 @@ type report struct {
 func talkNode(t *testing.T, bin string, args ...string) (said report) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), bin, append([]string{"client.mjs"}, args...)...)
-	cmd.Dir, cmd.WaitDelay = packages, 5*time.Second
+	cmd.Dir, cmd.WaitDelay = packages, time.Minute
 	cmd.Env = append(os.Environ(), "PROPOSAL="+proposal)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -254,7 +254,7 @@ func TestInspector(t *testing.T) {
 					home := t.TempDir()
 					cmd := exec.CommandContext(t.Context(), bin, append(append([]string{"node_modules/.bin/mcp-inspector", "--cli"}, where...),
 						"--protocol-era", era, "--format", "json", "--method", "tools/call", "--tool-name", "propose_release", "--tool-args-json", args)...)
-					cmd.Dir, cmd.WaitDelay = packages, 5*time.Second
+					cmd.Dir, cmd.WaitDelay = packages, time.Minute
 					cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Dir(bin)+string(os.PathListSeparator)+os.Getenv("PATH"))
 					var stderr strings.Builder
 					cmd.Stderr = &stderr

@@ -23,6 +23,8 @@ type office struct {
 	locked *os.File
 	pages  pages
 
+	patience time.Duration // with another's proposal of the same matter
+
 	mu    sync.Mutex                    // one proposal or decision at a time: guards what is below the data folder
 	puts  map[string]*underway          // by matter; guarded by mu
 	taken map[envelope.Digest]time.Time // when, in this process, and not acted on yet; guarded by mu
@@ -45,7 +47,7 @@ func openOffice(s settings) (*office, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the --data folder cannot be used: %w", err)
 	}
-	o := &office{set: s, now: time.Now, locked: f, puts: map[string]*underway{}, taken: map[envelope.Digest]time.Time{}}
+	o := &office{set: s, now: time.Now, locked: f, patience: maxUnderway, puts: map[string]*underway{}, taken: map[envelope.Digest]time.Time{}}
 	if err := lock(f); err != nil {
 		_ = f.Close()
 		return nil, err

@@ -24,7 +24,7 @@ const maxUnderway = 10 * time.Second
 // enter locks the office once no proposal of the matter is under way. One that does not arrive is given
 // up: [emissions] refuses it then.
 func (o *office) enter(ctx context.Context, matter string) error {
-	timer := time.NewTimer(maxUnderway)
+	timer := time.NewTimer(o.patience)
 	defer timer.Stop()
 	for {
 		o.mu.Lock()

@@ -31,11 +31,10 @@ func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
 
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	for range 500 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if done() {
 			return
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 	t.Error("it did not come to that")
 }

@@ -82,7 +82,7 @@ func (s *stand) came(t *testing.T) envelope.Resolution {
 	select {
 	case r := <-s.taken:
 		return r
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no resolution came")
 	}
 	return envelope.Resolution{}

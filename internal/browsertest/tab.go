@@ -61,7 +61,7 @@ type Tab struct {
 func (b *Browser) Tab(t testing.TB, s Screen) *Tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(func() {
 		stop()
 		closeTab()
@@ -155,15 +155,14 @@ func (tab *Tab) Press(keys ...string) {
 	}
 }
 
-// Until waits for a condition, a JavaScript expression, for at most ten seconds. On the way from one
+// Until waits for a condition, a JavaScript expression, for at most a minute. On the way from one
 // page to the next there may be nothing that could be asked.
 func (tab *Tab) Until(condition string) {
 	tab.t.Helper()
-	for range 200 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if yes, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool](condition)); err == nil && yes {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	tab.t.Fatalf("it never came: %s", condition)
 }

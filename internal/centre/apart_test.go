@@ -162,7 +162,11 @@ func TestPartition(t *testing.T) {
 			for what, mode := range map[string]int32{"lost": lost, "answer lost": kept, "silent": silent} {
 				t.Run(fmt.Sprintf("%s, %s, %s", where, call, what), func(t *testing.T) {
 					t.Parallel()
-					w, net := apart(t, where, wiretest.ReleaseNone, 50*time.Millisecond)
+					ack := time.Duration(0)
+					if mode == silent {
+						ack = short
+					}
+					w, net := apart(t, where, wiretest.ReleaseNone, ack)
 					s := w.Script(w.Party("acme")).Through(wiretest.P3)
 					net.put(call, fault{mode: mode}, fault{mode: mode})
 					wantName(t, s.Seal(), "SEAL_PENDING")

@@ -120,11 +120,10 @@ func wantName(t *testing.T, a wiretest.Answer, name string) {
 // eventually waits for what a background sweep brings about.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 2000 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	t.Fatalf("never happened: %s", what)
 }

@@ -256,7 +256,7 @@ func TestPoisonedRepair(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- i.Centre.Run(ctx, 5*time.Millisecond) }()
 			defer func() { stop(); <-ended }()
-			within(t, 2*time.Second, "the honest crossing is repaired", func() bool {
+			eventually(t, "the honest crossing is repaired", func() bool {
 				x, err := i.Store.CrossingByID(t.Context(), id)
 				return err == nil && x.State == crossing.Committed
 			})
@@ -271,17 +271,6 @@ func TestPoisonedRepair(t *testing.T) {
 			}
 		})
 	}
-}
-
-// within is eventually with less patience.
-func within(t *testing.T, patience time.Duration, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if done() {
-			return
-		}
-	}
-	t.Errorf("not in time: %s", what)
 }
 
 // TestClockSetBack: a clock that is set back between two phases does not spoil the record.

@@ -163,7 +163,7 @@ func interrupt(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = cmd.Wait() // the exit code says it
 }

@@ -34,6 +34,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,13 +60,19 @@ type app struct {
 	dir  string
 	json bool
 	ask  asker // for what opens a directory; nil: there is nobody to ask
+
+	drain time.Duration // that a gateway on standard input and output leaves to its calls
 }
 
 // Main runs the command line and returns its exit code.
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	return run(args, in, out, errOut, gatewayDrain)
+}
+
+func run(args []string, in io.Reader, out, errOut io.Writer, drain time.Duration) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{in: in, out: newResults(ctx, out), err: errOut}
+	a := &app{in: in, out: newResults(ctx, out), err: errOut, drain: drain}
 	a.ask = a.asker(ctx, errOut)
 	root := a.root()
 	root.SetArgs(args)

@@ -22,7 +22,7 @@ import (
 )
 
 // staleAfter is when an epoch without a heartbeat is declared dead in these tests.
-const staleAfter = 800 * time.Millisecond
+const staleAfter = 2 * time.Second
 
 // A guarded is a gateway in front of a server that counts effects. Its first replica dies; the
 // second, if there is one, never does.
@@ -73,7 +73,7 @@ func newGuarded(t *testing.T, e engine) *guarded {
 func (g *guarded) serve(t *testing.T, replica int, env string) *process {
 	t.Helper()
 	p := run(t, env, "gateway", "--dir", g.dirs[replica], "--addr", g.addrs[replica], "--upstream", g.upstream)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", g.addrs[replica])
 		if err == nil {
 			_ = conn.Close()
@@ -155,7 +155,7 @@ func (g *guarded) strike(t *testing.T, r *rand.Rand, many int, die func()) []*at
 		}
 	}
 	die()
-	if !g.dying.died(10 * time.Second) {
+	if !g.dying.died(patience) {
 		t.Fatalf("the gateway lives:\n%s", g.dying.stderr)
 	}
 	open.Wait()
@@ -194,7 +194,7 @@ func isOver(state string) bool {
 // untilOver asks what has become of an attempt, and answers what the server asks.
 func (g *guarded) untilOver(t *testing.T, a *attempt, replica int) gatewaytest.Told {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		told, err := g.ask(t, a, replica)
 		if err != nil {

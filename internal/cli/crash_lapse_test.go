@@ -32,7 +32,7 @@ func TestCrashLapse(t *testing.T) {
 			for round := range n {
 				expire(t, db, round, each)
 				p := serve(t, killAt(registry.PointBeforeLapse, window*offset(r, round)), dir, addr, admin, "--roles", "ra")
-				if !p.died(10 * time.Second) {
+				if !p.died(patience) {
 					t.Fatalf("round %d: the point is not reached:\n%s", round, p.stderr)
 				}
 				after := released(t, db, wrongDraws, 0)
@@ -49,7 +49,7 @@ func TestCrashLapse(t *testing.T) {
 			t.Logf("%d before the commit, %d after it", early, late)
 			p := serve(t, "", dir, addr, admin, "--roles", "ra")
 			defer p.kill()
-			for deadline := time.Now().Add(10 * time.Second); released(t, db, wrongDraws, 0) < each*n; {
+			for deadline := time.Now().Add(patience); released(t, db, wrongDraws, 0) < each*n; {
 				if time.Now().After(deadline) {
 					t.Fatal("the rest does not return")
 				}
@@ -71,7 +71,7 @@ func writable(t *testing.T, dir string) *book {
 			t.Fatal(err)
 		}
 		var err error
-		if b.DB, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "bindery.db")+"?_pragma=busy_timeout(10000)"); err != nil {
+		if b.DB, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "bindery.db")+"?_pragma=busy_timeout(60000)"); err != nil {
 			t.Fatal(err)
 		}
 	}

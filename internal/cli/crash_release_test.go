@@ -32,6 +32,9 @@ func TestCrashRelease(t *testing.T) {
 	}
 }
 
+// standing is how long holds are left to a registry that stand in any case.
+const standing = 3 * holdTimeout
+
 // releases kills the responder at a point and lets the timer run meanwhile; how long, and what
 // becomes of the registries, is drawn.
 func (w *world) releases(t *testing.T, r *rand.Rand, points []string) {
@@ -58,7 +61,7 @@ func (w *world) releases(t *testing.T, r *rand.Rand, points []string) {
 		}
 		pause := time.Duration(r.IntN(int(4 * holdTimeout)))
 		if round < 2 {
-			pause = 3 * holdTimeout // one sweep at least
+			pause = standing // one sweep at least
 		}
 		died += w.meanwhile(t, deadly, pause, r.IntN(2) == 0)
 		if w.settled(t, cross, fmt.Sprintf("round %d, %s, %s, %v", round, point, deadly, pause)) {
@@ -100,8 +103,11 @@ func (w *world) alone(t *testing.T, deadly string, pause time.Duration) (died in
 	}
 	time.Sleep(pause)
 	wait := time.Duration(0)
-	if deadly != "" && pause >= 3*holdTimeout {
-		wait = 5 * time.Second // it will die, sooner or later
+	switch {
+	case deadly != "" && pause == standing:
+		wait = patience // it will die, sooner or later
+	case deadly != "" && pause > standing:
+		wait = 5 * time.Second // if it is going to
 	}
 	for _, p := range registries {
 		if p != nil && p.died(wait) {
@@ -117,7 +123,7 @@ func (w *world) settled(t *testing.T, cross *process, what string) (sealed bool)
 	t.Helper()
 	code := cross.code(t)
 	id := cross.id()
-	for deadline := time.Now().Add(20 * time.Second); code == 3; {
+	for deadline := time.Now().Add(patience); code == 3; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: it does not end:\n%s", what, cross.stderr)
 		}

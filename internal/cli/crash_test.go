@@ -94,7 +94,7 @@ func (w *world) crashAt(t *testing.T, points []string) {
 			for round := range n {
 				w.serve(t, killAt(point, offset(r, round)))
 				cross := w.cross(t, "")
-				if !w.responder.died(10 * time.Second) {
+				if !w.responder.died(patience) {
 					t.Fatalf("round %d: the responder has not reached %s:\n%s", round, point, cross.stderr)
 				}
 				w.serve(t, "")
@@ -217,12 +217,12 @@ func TestCrashAlone(t *testing.T) {
 	for _, point := range []string{centre.PointAfterAttempt, centre.PointAfterHold, centre.PointAfterSeal} {
 		w.serve(t, killAt(point, 0))
 		cross := w.cross(t, "")
-		if !w.responder.died(10 * time.Second) {
+		if !w.responder.died(patience) {
 			t.Fatalf("the responder has not reached %s:\n%s", point, cross.stderr)
 		}
 		cross.kill()
 		w.serve(t, "")
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(patience)
 		for w.asked(t, cross.id()).Checks["resolves"] != true {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: nothing resolves", point)
@@ -432,7 +432,7 @@ func TestCrashAuthority(t *testing.T) {
 			point := []string{centre.PointAfterSeal, centre.PointBeforeReply}[r.IntN(2)]
 			w.serve(t, killAt(point, offset(r, round)))
 			cross = w.cross(t, "")
-			if !w.responder.died(10 * time.Second) {
+			if !w.responder.died(patience) {
 				t.Fatalf("round %d: the responder has not reached %s:\n%s", round, point, cross.stderr)
 			}
 			w.serve(t, "")
@@ -454,7 +454,7 @@ func TestCrashStaysDown(t *testing.T) {
 	w := newWorld(t)
 	w.serve(t, killAt(centre.PointAfterHold, 0))
 	cross := w.cross(t, "")
-	if !w.responder.died(10 * time.Second) {
+	if !w.responder.died(patience) {
 		t.Fatalf("the responder lives:\n%s", cross.stderr)
 	}
 	if code := cross.code(t); code != 3 || !strings.Contains(cross.stderr.String(), "resume it with: bindery cross --dir "+w.a+" --crossing-id "+cross.id()) {

@@ -139,14 +139,10 @@ func isTerminal(w io.Writer) bool {
 // start makes the directories and starts the processes, in the order in which they
 // come to know each other: authority, responder, initiator.
 func (d *demo) start(ctx context.Context) (err error) {
-	addrs, err := freeAddrs(6)
+	addr, admin, err := demoAddrs()
 	if err != nil {
 		return err
 	}
-	at := func(i int) (addr, admin string) {
-		return addrs[2*i], strings.Replace(addrs[2*i+1], "127.0.0.1", "localhost", 1)
-	}
-	addr, admin := at(0)
 	d.authority, err = d.party(ctx, "authority", initOptions{principal: "urn:anax:principal:authority", roles: []string{roleVA}, addr: addr, adminAddr: admin})
 	if err != nil {
 		return err
@@ -156,7 +152,9 @@ func (d *demo) start(ctx context.Context) (err error) {
 		return err
 	}
 	vaURL := "http://" + addr
-	addr, admin = at(1)
+	if addr, admin, err = demoAddrs(); err != nil {
+		return err
+	}
 	d.responder, err = d.party(ctx, "responder", initOptions{
 		principal: "urn:anax:principal:globex", join: vaURL, code: code, ownRA: "http://" + addr, addr: addr, adminAddr: admin,
 	})
@@ -167,7 +165,9 @@ func (d *demo) start(ctx context.Context) (err error) {
 		return err
 	}
 	raURL := "http://" + addr
-	addr, admin = at(2)
+	if addr, admin, err = demoAddrs(); err != nil {
+		return err
+	}
 	d.initiator, err = d.party(ctx, "initiator", initOptions{principal: "urn:anax:principal:acme", join: raURL, code: code, addr: addr, adminAddr: admin})
 	if err != nil {
 		return err
@@ -189,6 +189,15 @@ func (d *demo) start(ctx context.Context) (err error) {
 	}
 	fmt.Fprintf(d.out, "Each agent now holds an Open Mandate: engagement_code_issuance, once, with the other party alone.\n\n")
 	return nil
+}
+
+// demoAddrs finds a party's two addresses, when it is about to use them.
+func demoAddrs() (addr, admin string, err error) {
+	addrs, err := freeAddrs(2)
+	if err != nil {
+		return "", "", err
+	}
+	return addrs[0], strings.Replace(addrs[1], "127.0.0.1", "localhost", 1), nil
 }
 
 // party initialises one directory and serves it.

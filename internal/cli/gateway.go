@@ -314,7 +314,7 @@ func (a *app) gatewayOverStdio(ctx context.Context, h *home, cfg *gatewayConfig,
 		p := n.processes[u.Name]
 		if p == nil {
 			err := front.Run(ctx)
-			front.Settle(gatewayDrain - time.Second) // a second has passed
+			front.Settle(a.drain - time.Second) // a second has passed
 			n.handler.Stop()
 			front.Settle(time.Second) // what was open is told so
 			return err
@@ -329,7 +329,7 @@ func (a *app) gatewayOverStdio(ctx context.Context, h *home, cfg *gatewayConfig,
 			}
 		}()
 		err := front.Run(ctx)
-		front.Settle(gatewayDrain - time.Second) // a second has passed
+		front.Settle(a.drain - time.Second) // a second has passed
 		cancel()
 		p.Close()
 		front.Settle(5 * time.Second)

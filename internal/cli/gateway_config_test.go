@@ -87,7 +87,7 @@ func TestGatewayAgentsBetween(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.keepAgents(ctx, live, slog.New(slog.DiscardHandler)) }()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if id, err := live.Key(secret); err == nil && id.ID == "key:buyer" {
 			break
 		}

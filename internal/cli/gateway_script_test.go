@@ -22,7 +22,7 @@ func gatewayCommands(all map[string]func(*testscript.TestScript, bool, []string)
 		if neg || len(args) != 1 {
 			ts.Fatalf("usage: answering URL")
 		}
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 			resp, err := http.Get(args[0])
 			if err == nil {
 				_ = resp.Body.Close()
@@ -51,7 +51,7 @@ func gatewayCommands(all map[string]func(*testscript.TestScript, bool, []string)
 
 // serving waits until the private listener of a directory answers.
 func serving(ts *testscript.TestScript, dir string) {
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		c, err := readConfig(ts.MkAbs(dir))
 		if err == nil {
 			var resp *http.Response

@@ -120,11 +120,10 @@ var gatewayAt = regexp.MustCompile(`is at (http://\S+)`)
 func serveGateway(t *testing.T, dir string) (p *process, url string) {
 	t.Helper()
 	p = runOwn(t, "serve", "--dir", dir, "--admin-addr", "localhost:0")
-	for range 2000 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if m := gatewayAt.FindStringSubmatch(p.stderr.String()); m != nil {
 			return p, m[1]
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	t.Fatal("it is not served: ", p.stderr)
 	return nil, ""
@@ -248,11 +247,10 @@ func TestGatewayWatched(t *testing.T) {
 
 func within(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for range 500 {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if done() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%s: it did not come to that", what)
 }
@@ -277,7 +275,7 @@ func TestGatewayStopped(t *testing.T) {
 	}))
 	defer server.Close()
 	var out bytes.Buffer
-	cmd := exec.Command("bindery", "gateway", "--dir", filepath.Join(t.TempDir(), "G"), "--upstream", server.URL+"/mcp")
+	cmd := exec.Command("patient", "gateway", "--dir", filepath.Join(t.TempDir(), "G"), "--upstream", server.URL+"/mcp")
 	cmd.Stdout = &out
 	in, err := cmd.StdinPipe()
 	if err != nil {

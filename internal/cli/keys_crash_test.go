@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestKeysInterrupted ends keys encrypt and keys passwd by kill -9 at each of their steps.
@@ -27,7 +26,7 @@ func TestKeysInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := run(t, "BINDERY_KILL_AT="+point, "keys", "encrypt", "--dir", d)
-		if !p.died(30 * time.Second) {
+		if !p.died(patience) {
 			t.Fatalf("%s is not reached:\n%s", point, p.stderr)
 		}
 		for name := range inClear { // in clear or encrypted, none is lost
@@ -51,7 +50,7 @@ func TestKeysInterrupted(t *testing.T) {
 	for _, point := range []string{"keys-both", "keys-locked", "keys-named", "keys-sealed"} {
 		file := filepath.Join(dir, "k"+point)
 		p := run(t, "BINDERY_KILL_AT="+point, "keys", "passwd", "--dir", d, "--key-file", file)
-		if !p.died(30 * time.Second) {
+		if !p.died(patience) {
 			t.Fatalf("%s is not reached:\n%s", point, p.stderr)
 		}
 		must(t, open(d)...) // by what config.json names, before or after
@@ -89,7 +88,7 @@ func TestInitInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "B")
 	p := run(t, "BINDERY_KILL_AT=init-entered", "init", "--dir", dir, "--principal", "urn:anax:principal:globex")
-	if !p.died(30 * time.Second) {
+	if !p.died(patience) {
 		t.Fatalf("the point is not reached:\n%s", p.stderr)
 	}
 	before := readKeys(t, dir, "*.age")
@@ -123,7 +122,7 @@ func TestJoinInterrupted(t *testing.T) {
 		at := filepath.Join(dir, name)
 		code := must(t, "enrol", "--dir", b)
 		args := append([]string{"init", "--dir", at, "--principal", "urn:anax:principal:" + name, "--join", "http://" + addr, "--code", code}, more...)
-		if p := run(t, "BINDERY_KILL_AT=init-joined", args...); !p.died(30 * time.Second) {
+		if p := run(t, "BINDERY_KILL_AT=init-joined", args...); !p.died(patience) {
 			t.Fatalf("%s: the point is not reached:\n%s", name, p.stderr)
 		}
 		before := readKeys(t, at, "*.age")

@@ -131,7 +131,7 @@ const wrongDraws = `SELECT count(*) FROM opens WHERE drawn <> (SELECT coalesce(s
 // only that it resolves, the responder asks again within its next sweep.
 func (w *world) acknowledged(t *testing.T, id string, b *book) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		var all, done int
 		err := b.QueryRow("SELECT count(*), count(acknowledged_at) FROM outbox WHERE crossing_id = ?", id).Scan(&all, &done)
@@ -251,7 +251,7 @@ func ledger(t *testing.T, dir string) *book {
 	if b.postgres {
 		b.DB, err = postgres.Pool(c.Store)
 	} else {
-		b.DB, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "bindery.db")+"?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)")
+		b.DB, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "bindery.db")+"?mode=ro&_pragma=busy_timeout(60000)&_pragma=query_only(1)")
 	}
 	if err != nil {
 		t.Fatal(err)

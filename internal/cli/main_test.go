@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -25,6 +24,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(tidy{m}, map[string]func(){
 		"bindery":  func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"patient":  func() { os.Exit(cli.PatientMain(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"counting": counting,
 	})
 }
@@ -58,7 +58,7 @@ func (t tidy) Run() int {
 	}
 	code := t.m.Run()
 	if bin, err := exec.LookPath("bindery"); err == nil && runtime.GOOS == "linux" {
-		if left := naming(bin, 2*time.Second); left != "" {
+		if left := naming(bin); left != "" {
 			fmt.Println("these processes have outlived the tests: " + left)
 			code = max(code, 1)
 		}

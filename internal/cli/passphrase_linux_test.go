@@ -51,7 +51,7 @@ func atTerminal(t *testing.T, args ...string) *session {
 // typed.
 func (s *session) answer(prompt, line string) {
 	s.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !strings.HasSuffix(s.stderr.String(), prompt) || s.echoes() {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("it does not ask %q in secret:\n%s", prompt, s.stderr)
@@ -132,7 +132,7 @@ func TestPassphrase(t *testing.T) {
 
 	s = atTerminal(t, "serve", "--dir", dir, "--addr", freePort(t), "--admin-addr", freePort(t))
 	s.answer(ask, firstPass+"\n")
-	if _, err := served(dir, s.ended, 20*time.Second); err != nil {
+	if _, err := served(dir, s.ended); err != nil {
 		t.Fatalf("%v\n%s", err, s.stderr)
 	}
 	must(t, "enrol", "--dir", dir)

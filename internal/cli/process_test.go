@@ -15,11 +15,14 @@ import (
 	"time"
 )
 
+// patience is how long a test waits for what must come: long, since the machine may be busy.
+const patience = time.Minute
+
 // served waits until a directory is served and returns its public URL. A party's
 // directory publishes an Agent Card, one of an authority alone its keys.
 // ended, if it is not nil, tells that the server is no more.
 // restricted are serve's words for serving fewer roles; then the keys are what is published.
-func served(dir string, ended <-chan struct{}, patience time.Duration, restricted ...string) (string, error) {
+func served(dir string, ended <-chan struct{}, restricted ...string) (string, error) {
 	deadline := time.Now().Add(patience)
 	for {
 		url, err := probe(dir, restricted != nil)
@@ -88,7 +91,7 @@ func addresses(t *testing.T, dir string) (addr, admin string) {
 
 // naming lists the processes whose command line or working directory names text, once
 // they have had time to end; "" if there is none.
-func naming(text string, patience time.Duration) string {
+func naming(text string) string {
 	deadline := time.Now().Add(patience)
 	for {
 		left := processes(text)

@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/bindery/bindery/internal/cli"
 	"github.com/bindery/bindery/internal/jose"
 	"github.com/bindery/bindery/internal/keyring"
 )
@@ -89,7 +89,7 @@ func cmdServing(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 && len(args) != 3 {
 		ts.Fatalf("usage: serving DIR VAR [ROLES]")
 	}
-	url, err := served(ts.MkAbs(args[0]), nil, 20*time.Second, args[2:]...)
+	url, err := served(ts.MkAbs(args[0]), nil, args[2:]...)
 	ts.Check(err)
 	ts.Setenv(args[1], url)
 }
@@ -98,7 +98,7 @@ func cmdPort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: port VAR")
 	}
-	addr, err := findPort()
+	addr, err := cli.FreePort()
 	ts.Check(err)
 	ts.Setenv(args[0], addr)
 }
@@ -255,7 +255,7 @@ func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Logf("not run: the list of processes is read from /proc")
 		return
 	}
-	if left := naming(args[0], 3*time.Second); left != "" {
+	if left := naming(args[0]); left != "" {
 		ts.Fatalf("still running: %s", left)
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -66,23 +64,17 @@ func (s *stage) initialise(name string, o initOptions) {
 	s.homes[name] = h
 }
 
-// addrs are loopback addresses below those that the system gives to clients, so that no
-// connection takes one while nobody listens there.
+// addrs are loopback addresses that nobody else takes while nobody listens there.
 func (s *stage) addrs(n int) []string {
 	s.t.Helper()
-	var list []string
-	for range 1000 {
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(20000+rand.IntN(12000)))
-		if err != nil {
-			continue // taken
-		}
-		_ = l.Close()
-		if list = append(list, l.Addr().String()); len(list) == n {
-			return list
+	list := make([]string, n)
+	for i := range list {
+		var err error
+		if list[i], err = FreePort(); err != nil {
+			s.t.Fatal(err)
 		}
 	}
-	s.t.Fatal("no ports are free")
-	return nil
+	return list
 }
 
 // serve serves a directory until its stop is called.
@@ -275,7 +267,7 @@ func (s *stage) outage() (interrupted, report string) {
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	id := <-begun
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(s.logs.String(), "a publication waits"); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.logs.String(), "a publication waits"); {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the responder does not say that its publication waits:\n%s", s.logs.String())
 		}

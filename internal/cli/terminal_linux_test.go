@@ -32,7 +32,7 @@ func TestDemoTerminal(t *testing.T) {
 
 	said := &lockedText{}
 	go func() { _, _ = io.Copy(said, master) }()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !strings.Contains(said.String(), "Ctrl-C ends them") && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -48,11 +48,11 @@ func TestDemoTerminal(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v\n%s", err, said.String())
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		_ = cmd.Process.Kill()
 		t.Errorf("it does not end:\n%s", said.String())
 	}
-	if left := naming(tmp, time.Second); left != "" {
+	if left := naming(tmp); left != "" {
 		t.Errorf("these stay: %s", left)
 	}
 	if strings.ContainsRune(said.String(), '\x1b') {

@@ -67,7 +67,7 @@ func TestTiers(t *testing.T) {
 // rows counts what a directory's database holds, over all its tables.
 func (s *stage) rows(name string) int {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.at(name), storeFile)+"?mode=ro&_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.at(name), storeFile)+"?mode=ro&_pragma=busy_timeout(60000)")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bindery/bindery/internal/cli"
 	"github.com/bindery/bindery/internal/store/pgtest"
 )
 
@@ -25,7 +24,7 @@ var crashBinary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	atExit(func() error {
-		if left := naming(dir, 2*time.Second); left != "" {
+		if left := naming(dir); left != "" {
 			return errors.New("these processes have outlived the tests: " + left)
 		}
 		return os.RemoveAll(dir)
@@ -80,10 +79,14 @@ func (p *process) kill() {
 func (p *process) died(patience time.Duration) bool {
 	select {
 	case <-p.ended:
-		return status(p.cmd) == killed
 	case <-time.After(patience):
-		return false
+		select { // it may have ended meanwhile
+		case <-p.ended:
+		default:
+			return false
+		}
 	}
+	return status(p.cmd) == killed
 }
 
 // code waits for the end and returns the exit code, negative for a signal.
@@ -91,7 +94,7 @@ func (p *process) code(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * patience): // a crossing has a patience of its own
 		p.kill()
 		t.Fatalf("%v does not end:\n%s", p.cmd.Args, p.stderr)
 	}
@@ -316,14 +319,15 @@ func (w *world) serveAuthority(t *testing.T) {
 	w.authority = serve(t, "", w.va, addr, admin)
 }
 
-// serve starts a serving process and waits for its first answer. A port that a client
-// of somebody has taken meanwhile comes back.
+// serve starts a serving process and waits for its first answer, or for its death, if it is to
+// die: a timer's point may come first. A port that a client of somebody has taken meanwhile comes
+// back.
 func serve(t *testing.T, env, dir, addr, admin string, more ...string) *process {
 	t.Helper()
 	for try := range 20 {
 		p := run(t, env, append([]string{"serve", "--dir", dir, "--addr", addr, "--admin-addr", admin}, more...)...)
-		_, err := served(dir, p.ended, 20*time.Second, more...)
-		if err == nil {
+		_, err := served(dir, p.ended, more...)
+		if err == nil || env != "" && p.died(0) {
 			return p
 		}
 		if !strings.Contains(p.stderr.String(), "cannot listen") || try == 19 {
@@ -346,28 +350,12 @@ func (w *world) resume(t *testing.T, id string) *process {
 	return run(t, "", "cross", "--dir", w.a, "--crossing-id", id, "--json")
 }
 
-// freePort finds a loopback port below those that the system gives to clients, so that
-// no connection takes it while its owner is down.
+// freePort finds a loopback port that nobody else takes while its owner is down.
 func freePort(t *testing.T) string {
 	t.Helper()
-	addr, err := findPort()
+	addr, err := cli.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return addr
-}
-
-func findPort() (string, error) {
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000))
-		l, err := net.Listen("tcp", addr)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err == nil {
-			err = l.Close()
-		}
-		return addr, err
-	}
-	return "", errors.New("no port is free")
 }

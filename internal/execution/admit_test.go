@@ -190,8 +190,8 @@ func TestJoin(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, db *sqlstore.DB, more func() *sqlstore.DB) {
 		const callers = 64
-		clk := newClock()
-		replicas := []*execution.Registry{replica(t, db.Executions(), clk), replica(t, more().Executions(), clk)}
+		clk, patient := newClock(), func(c *execution.Config) { c.Wait = time.Minute }
+		replicas := []*execution.Registry{replica(t, db.Executions(), clk, patient), replica(t, more().Executions(), clk, patient)}
 		c := call(t, "one", "10")
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -248,19 +248,23 @@ func TestJoinWaits(t *testing.T) {
 	if e.Record.State != execution.Dispatched || e.Record.CallID != p.CallID() {
 		t.Errorf("pending record %+v", e.Record)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, _, err := patient.Admit(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, _, err := patient.Admit(ctx, c)
+		left <- err
+	}()
+	until(t, "joined", func() bool { return len(events(t, s, c)) == 4 }) // reserved, dispatched, joined twice
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that leaves gets %v", err)
 	}
-	joined := make(chan *execution.Record)
+	joined := make(chan *execution.Record, 1)
 	go func() {
 		_, rec, _ := patient.Admit(context.Background(), c)
 		joined <- rec
 	}()
-	for len(events(t, s, c)) < 5 { // reserved, dispatched, joined three times
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "joined once more", func() bool { return len(events(t, s, c)) == 5 })
 	finish(t, p, execution.Outcome{State: execution.OutcomeUnknown, Reason: "timeout"})
 	if rec := <-joined; rec == nil || rec.State != execution.OutcomeUnknown || rec.Reason != "timeout" {
 		t.Errorf("joined record %+v", rec)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/bindery/bindery/internal/execution"
 )
@@ -39,12 +38,7 @@ func TestOneOutcomeNeverStored(t *testing.T) {
 		}
 	}
 	s.away.Store(false)
-	for range 500 { // five seconds, and no minute
-		if state(t, s, second).Terminal() {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "the second stored", func() bool { return state(t, s, second).Terminal() })
 	if got := state(t, s, second); got != execution.OutcomeUnknown {
 		t.Errorf("the second is %s", got)
 	}

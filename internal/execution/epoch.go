@@ -131,6 +131,11 @@ func (r *Registry) nextEpoch() int64 {
 // Timing.Sweep; several replicas may at once.
 func (r *Registry) Sweep(ctx context.Context) error {
 	now := r.now()
+	if l := r.life.Load(); l != nil && now.Sub(l.beat) > r.time.Stale/2 { // the heartbeat says whether to be calm
+		if err := r.beat(ctx); err != nil {
+			return err
+		}
+	}
 	if until := r.calm.Load(); until == nil || !now.Before(*until) {
 		var self Owner
 		if l := r.life.Load(); l != nil {

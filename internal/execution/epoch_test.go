@@ -107,7 +107,9 @@ func TestAnotherReplicaStarts(t *testing.T) {
 	crashAt(t, s, clk, execution.PointAfterReserve, reserved)
 	crashAt(t, s, clk, execution.PointAfterDispatch, dispatched)
 	clk.Move(24 * time.Hour)
-	r := replica(t, s, clk, func(c *execution.Config) { c.Wait = 10 * time.Millisecond })
+	r := replica(t, s, clk, func(c *execution.Config) {
+		c.Wait, c.Timing.Stale = 10*time.Millisecond, time.Hour // by the database's clock, which goes on
+	})
 	if err := r.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +289,36 @@ func TestOwnEpoch(t *testing.T) {
 	})
 }
 
+// TestStalled: whatever has kept a replica from its heartbeats may have kept the others, too. It
+// declares them dead when they have had the time for one, and sent none.
+//
+// covers EXA-072
+func TestStalled(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, db *sqlstore.DB, more func() *sqlstore.DB) {
+		short := func(c *execution.Config) {
+			c.Timing = execution.Timing{Heartbeat: time.Millisecond, Trust: 20 * time.Millisecond, Stale: 30 * time.Millisecond}
+		}
+		s, clk := db.Executions(), newClock()
+		mine, other := replica(t, s, clk, short), replica(t, more().Executions(), newClock(), short)
+		theirs := call(t, "theirs", "10")
+		permit(t, other, theirs)
+		time.Sleep(60 * time.Millisecond) // by the database's clock the other one is silent
+		for _, step := range []struct {
+			pass time.Duration
+			want execution.State
+		}{{20 * time.Millisecond, execution.Dispatched}, {2 * time.Millisecond, execution.OutcomeUnknown}} {
+			clk.Move(step.pass)
+			if err := mine.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := state(t, s, theirs); got != step.want {
+				t.Errorf("%v later it is %s", step.pass, got)
+			}
+		}
+	})
+}
+
 // TestClose: an attempt about which nothing is said ends as what it is.
 //
 // covers EXA-060
@@ -329,7 +361,9 @@ func TestRun(t *testing.T) {
 		}
 		s := db.Executions()
 		c := call(t, "one", "10")
-		silent := replica(t, s, newClock(), func(c *execution.Config) { c.Now = time.Now }) // it never runs: no heartbeats
+		silent := replica(t, s, newClock(), func(c *execution.Config) { // it never runs: no heartbeats
+			c.Now, c.Timing = time.Now, execution.Timing{Trust: time.Minute, Stale: 2 * time.Minute}
+		})
 		p := permit(t, silent, c)
 		r := unstarted(t, more().Executions(), newClock(), short)
 		ctx, stop := context.WithCancel(context.Background())

@@ -52,7 +52,10 @@ func running(t *testing.T, s execution.Store, change ...func(*execution.Config))
 	t.Helper()
 	r := replica(t, s, newClock(), append([]func(*execution.Config){func(c *execution.Config) {
 		c.Now = time.Now
-		c.Timing = execution.Timing{Heartbeat: 50 * time.Millisecond, Sweep: 20 * time.Millisecond, Flush: 5 * time.Millisecond, Retry: 5 * time.Millisecond}
+		c.Timing = execution.Timing{
+			Heartbeat: 50 * time.Millisecond, Trust: time.Minute, Stale: 2 * time.Minute,
+			Sweep: 20 * time.Millisecond, Flush: 5 * time.Millisecond, Retry: 5 * time.Millisecond,
+		}
 	}}, change...)...)
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan struct{})
@@ -204,6 +207,17 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
+// seeking is a store that counts how often somebody has looked for a row.
+type seeking struct {
+	execution.Store
+	found atomic.Int64
+}
+
+func (s *seeking) Find(ctx context.Context, key execution.Key) (execution.Row, bool, error) {
+	s.found.Add(1)
+	return s.Store.Find(ctx, key)
+}
+
 // TestPostgresGoesAway: the database ends while a call is out, and comes back. Whoever called is
 // told that the outcome is unknown, so is whoever waits with it, and that is what is stored; what
 // came meanwhile was not sent, and is admitted later.
@@ -217,11 +231,12 @@ func TestPostgresGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	s := db.Executions()
-	r := running(t, s)
+	s := &seeking{Store: db.Executions()}
+	r := running(t, s, func(c *execution.Config) { c.Wait = 5 * time.Minute }) // for a server that starts
 	out, later := call(t, "out", "10"), call(t, "later", "10")
 	p := permit(t, r, out)
-	joined := make(chan *execution.Record)
+	before := s.found.Load()
+	joined := make(chan *execution.Record, 1)
 	go func() {
 		_, rec, err := r.Admit(context.Background(), out)
 		if err != nil {
@@ -229,7 +244,10 @@ func TestPostgresGoesAway(t *testing.T) {
 		}
 		joined <- rec
 	}()
-	until(t, "joined", func() bool { return slices.Contains(events(t, s, out), "joined:dispatched") })
+	until(t, "joined", func() bool { return s.found.Load() > before }) // and it has its answer to that
+	if got := events(t, s, out); !slices.Contains(got, "joined:dispatched") {
+		t.Errorf("events %v", got)
+	}
 	server.Stop(t)
 	if rec := finish(t, p, done); rec.State != execution.OutcomeUnknown || rec.Reason != execution.ReasonNotPersisted || rec.Answer != nil {
 		t.Errorf("record %+v", rec)

@@ -154,7 +154,7 @@ func TestReplicas(t *testing.T) {
 		patient := func(c *execution.Config) { c.Wait = time.Minute }
 		replicas := []*execution.Registry{replica(t, db.Executions(), newClock(), patient), replica(t, more().Executions(), newClock(), patient)}
 		h := race(t, replicas, 64, keys)
-		if got := porcupine.CheckOperationsTimeout(one, h.calls, 20*time.Second); got != porcupine.Ok {
+		if got := porcupine.CheckOperationsTimeout(one, h.calls, time.Minute); got != porcupine.Ok {
 			t.Errorf("the history is not that of one execution after another: %v", got)
 		}
 		if len(h.sent) != keys {
@@ -169,18 +169,22 @@ func TestReplicas(t *testing.T) {
 }
 
 // readThenWrite is a store without the compare-and-swap: it decides by a row as it was, and
-// says so whatever the row is by then.
+// says so whatever the row is by then. Nobody's admission is written before all have read.
 type readThenWrite struct {
 	execution.Store
-	mu   *sync.Mutex // guards rows
-	rows map[execution.Key]execution.Row
+	reading *sync.WaitGroup // the admissions that have not read the row
+	mu      *sync.Mutex     // guards rows
+	rows    map[execution.Key]execution.Row
 }
 
 func (s readThenWrite) Ask(ctx context.Context, turn execution.Turn) (execution.Decision, error) {
 	s.mu.Lock()
 	row, known := s.rows[turn.Key]
 	s.mu.Unlock()
-	time.Sleep(time.Millisecond)
+	if _, ok := turn.Event.(execution.Admitting); ok {
+		s.reading.Done()
+		s.reading.Wait()
+	}
 	if e, ok := turn.Event.(execution.Dispatching); ok {
 		row.CallID, row.Owner, row.State = e.CallID, e.Owner, execution.Reserved
 	}
@@ -209,11 +213,13 @@ func (s readThenWrite) Find(ctx context.Context, key execution.Key) (execution.R
 func TestReplicasWithoutCompareAndSwap(t *testing.T) {
 	t.Parallel()
 	s := sqliteDB(t).Executions()
-	racy := readThenWrite{Store: s, mu: new(sync.Mutex), rows: map[execution.Key]execution.Row{}}
+	const callers = 8 // few, so that the checker can see all orders
+	racy := readThenWrite{Store: s, reading: new(sync.WaitGroup), mu: new(sync.Mutex), rows: map[execution.Key]execution.Row{}}
+	racy.reading.Add(callers)
 	r := unstarted(t, racy, newClock(), func(c *execution.Config) { c.Wait = 50 * time.Millisecond })
 	execution.Untested(r)
-	h := race(t, []*execution.Registry{r}, 8, 1) // few, so that the checker can see all orders
-	if got := porcupine.CheckOperationsTimeout(one, h.calls, 20*time.Second); got != porcupine.Illegal {
+	h := race(t, []*execution.Registry{r}, callers, 1)
+	if got := porcupine.CheckOperationsTimeout(one, h.calls, time.Minute); got != porcupine.Illegal {
 		t.Errorf("the checker says %v of a history in which %v were sent", got, h.sent)
 	}
 }

@@ -56,6 +56,7 @@ type Config struct {
 	Hook     func(point string) // nil: nothing; called at the Point constants, so that a crash can be provoked there
 
 	noteWait time.Duration // of Note for room; 0 is noteWait
+	endTime  time.Duration // of what Run still does when its ctx has ended; 0 is endTime
 }
 
 // Points at which [Config.Hook] is called: the five gaps of design X3.
@@ -149,7 +150,7 @@ func New(cfg Config) (*Registry, error) {
 		return nil, errors.New("execution: heartbeats must be more frequent than they are trusted, and trusted for less time than an epoch lives without one")
 	}
 	cfg.Wait, cfg.Timeout = cmp.Or(cfg.Wait, DefaultWait), cmp.Or(cfg.Timeout, DefaultTimeout)
-	cfg.noteWait = cmp.Or(cfg.noteWait, noteWait)
+	cfg.noteWait, cfg.endTime = cmp.Or(cfg.noteWait, noteWait), cmp.Or(cfg.endTime, endTime)
 	if cfg.Hook == nil {
 		cfg.Hook = func(string) {}
 	}

@@ -22,7 +22,7 @@ func (r *Registry) Run(ctx context.Context) error {
 	tasks.Go(func() { r.every(ctx, headEvery, "head", r.SignAudit) })
 	tasks.Go(func() { r.flushUntil(ctx) })
 	tasks.Wait()
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.endTime)
 	defer cancel()
 	if err := r.payDebts(end); err != nil {
 		r.log.ErrorContext(end, "outcomes not stored at the end", "reason", err.Error())

@@ -182,12 +182,10 @@ func TestShareOfRoom(t *testing.T) {
 	}
 	defer holding.Wait()
 	defer close(held)
-	for deadline := time.Now().Add(2 * time.Second); len(w.up.bodies()) < 2 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(50 * time.Millisecond) // for the two to have taken what they can
+	w.until("both sent, and room taken", func() bool { return len(w.up.bodies()) == 2 && w.gw.LargeAnswers() == 1 })
+	time.Sleep(50 * time.Millisecond) // for the other one to have taken what it can
 	began := time.Now()
-	if d := w.post(bound("1", "e", `{}`)).decode(t); d.meta["state"] != "succeeded" || time.Since(began) > 2*time.Second {
+	if d := w.post(bound("1", "e", `{}`)).decode(t); d.meta["state"] != "succeeded" || time.Since(began) > 30*time.Second { // and not when those have no more time
 		t.Errorf("%+v after %s", d.Error, time.Since(began))
 	}
 }
@@ -212,10 +210,7 @@ func TestRoomForLongEvents(t *testing.T) {
 		ended <- name
 	}
 	go ask("held", "X-Test-Agent", "key:greedy", "Mcp-Hold", "1")
-	for deadline := time.Now().Add(2 * time.Second); len(w.up.bodies()) < 1 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(100 * time.Millisecond) // for it to have taken the room
+	w.until("room taken", func() bool { return w.gw.LargeAnswers() == 1 })
 	go ask("other")
 	select {
 	case name := <-ended:

@@ -1,6 +1,9 @@
 package gateway
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // For tests of bridges.
 var (
@@ -28,6 +31,9 @@ func Sight(text string) (id, method string, answer, ok bool) {
 	s, ok := sight([]byte(text))
 	return string(s.id.in([]byte(text))), string(s.method.in([]byte(text))), s.answer(), ok
 }
+
+// SetFarewell changes how long the end of its session may take.
+func (f *Front) SetFarewell(d time.Duration) { f.farewell = d }
 
 // Process is a program that runs.
 type Process struct{ p *process }

@@ -28,7 +28,7 @@ func overPrograms(t *testing.T, cfg gateway.ProcessesConfig) *world {
 	t.Helper()
 	p := processes(t, cfg)
 	return newWorld(t, nil, func(c *gateway.Config) {
-		c.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: 5 * time.Second}}
+		c.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: time.Minute}}
 	})
 }
 
@@ -45,6 +45,12 @@ func pidIn(t *testing.T, r reply) int {
 		t.Fatalf("%d %s: %v", r.status, r.body, err)
 	}
 	return m.Result.Pid
+}
+
+// clock stands, but for what later is moved by.
+func clock() (now func() time.Time, later *atomic.Int64) {
+	began, later := time.Now(), new(atomic.Int64)
+	return func() time.Time { return began.Add(time.Duration(later.Load())) }, later
 }
 
 const askPid = `{"jsonrpc":"2.0","id":1,"method":"pid"}`
@@ -86,7 +92,8 @@ func TestSessionsOfPrograms(t *testing.T) {
 // There are no more programs than may be. One that is in use is not ended for another.
 func TestMostPrograms(t *testing.T) {
 	t.Parallel()
-	w := overPrograms(t, gateway.ProcessesConfig{Most: 1})
+	now, _ := clock() // so that nothing is idle
+	w := overPrograms(t, gateway.ProcessesConfig{Most: 1, Now: now})
 	_, pid := beginSession(t, w)
 	r := w.post(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 	if !strings.Contains(r.body, "UPSTREAM_UNREACHABLE") {
@@ -101,8 +108,8 @@ func TestMostPrograms(t *testing.T) {
 // only as long as it has fewer.
 func TestProgramsOfOneAgent(t *testing.T) {
 	t.Parallel()
-	var later atomic.Int64
-	w := overPrograms(t, gateway.ProcessesConfig{Most: 4, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
+	now, later := clock()
+	w := overPrograms(t, gateway.ProcessesConfig{Most: 4, Now: now})
 	const greedy, other = "key:greedy", "key:other"
 	begins := func(agent string) string {
 		t.Helper()
@@ -161,7 +168,8 @@ func TestTasksOfPrograms(t *testing.T) {
 // A program that nobody uses ends, and its session with it; while somebody listens it stays.
 func TestIdlePrograms(t *testing.T) {
 	t.Parallel()
-	w := overPrograms(t, gateway.ProcessesConfig{Idle: time.Second})
+	now, later := clock()
+	w := overPrograms(t, gateway.ProcessesConfig{Idle: time.Second, Now: now})
 	heard, pid := beginSession(t, w)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -177,6 +185,7 @@ func TestIdlePrograms(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	idle, pid2 := beginSession(t, w)
+	later.Add(int64(time.Second))
 	eventually(t, "the idle program is gone", func() bool { return syscall.Kill(pid2, 0) == syscall.ESRCH })
 	if r := w.post(askPid, "Mcp-Session-Id", idle); r.status != http.StatusNotFound {
 		t.Errorf("the idle session: %d %s", r.status, r.body)
@@ -345,7 +354,7 @@ func TestDisobedientProgram(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second): // it ends by itself after a minute
 		_ = syscall.Kill(p.Pid(), syscall.SIGKILL)
 		t.Fatal("it does not end")
 	}
@@ -371,7 +380,7 @@ func TestDeafProgram(t *testing.T) {
 		if err == nil {
 			t.Error("a line that nobody reads is sent")
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("it waits")
 	}
 }
@@ -494,8 +503,8 @@ func TestLines(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
 			t.Errorf("not so: %s", what)
 			return
 		}

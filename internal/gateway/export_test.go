@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/bindery/bindery/internal/execution"
 )
@@ -58,6 +59,12 @@ func (g *Gateway) Ended() bool {
 	defer g.mu.Unlock()
 	return g.ended
 }
+
+// SetReading changes how long a client has for its message, while none is being read.
+func (g *Gateway) SetReading(d time.Duration) { g.cfg.Limits.Reading = d }
+
+// SetEnding changes how long the end waits.
+func (g *Gateway) SetEnding(d time.Duration) { g.background.patience = d }
 
 // LargeAnswers is how many have their room.
 func (g *Gateway) LargeAnswers() int { return len(g.answers.all) }

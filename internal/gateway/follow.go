@@ -36,9 +36,10 @@ const (
 
 // background is what a gateway does while nobody waits for it. It ends with Run.
 type background struct {
-	ctx  context.Context // ends with Run
-	stop context.CancelFunc
-	wait sync.WaitGroup
+	ctx      context.Context // ends with Run
+	stop     context.CancelFunc
+	wait     sync.WaitGroup
+	patience time.Duration // of the end: endTime
 
 	mu    sync.Mutex // guards below
 	ended bool       // nothing begins any more
@@ -47,7 +48,7 @@ type background struct {
 
 func newBackground() background {
 	ctx, stop := context.WithCancel(context.Background())
-	return background{ctx: ctx, stop: stop}
+	return background{ctx: ctx, stop: stop, patience: endTime}
 }
 
 // begin has a task followed. It returns why not, "" if it is.
@@ -111,7 +112,7 @@ func (b *background) end() {
 	}()
 	select {
 	case <-all:
-	case <-time.After(endTime):
+	case <-time.After(b.patience):
 	}
 }
 

@@ -432,7 +432,7 @@ func TestSlowMessage(t *testing.T) {
 		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 		answer, err := io.ReadAll(conn)
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want+" ") {
-			t.Errorf("%q: %v, %q", request, err, answer)
+			t.Fatalf("%q: %v, %q", request, err, answer)
 		}
 	}
 }
@@ -490,7 +490,10 @@ func TestLargeMessages(t *testing.T) {
 			<-release
 		})
 		says(`{}`)(w, r)
-	}, func(c *gateway.Config) { c.Limits.Large, c.Limits.Reading = 1, 500*time.Millisecond })
+	}, func(c *gateway.Config) {
+		c.Limits.Large = 1
+		c.Now = func() time.Time { return time.Now().Add(time.Hour) } // no connection's time is over
+	})
 	large := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 300<<10) + `"}}`
 	first := make(chan reply, 1)
 	go func() {
@@ -502,9 +505,11 @@ func TestLargeMessages(t *testing.T) {
 	case r := <-first:
 		t.Fatalf("with room: %d %.200s", r.status, r.body)
 	}
+	w.gw.SetReading(50 * time.Millisecond)
 	if r := w.post(large); r.status != 503 || r.decode(t).refused() != "GATEWAY_OVERLOADED" {
 		t.Errorf("without room: %d %.200s", r.status, r.body)
 	}
+	w.gw.SetReading(time.Minute)
 	close(release)
 	if r := <-first; r.status != 200 {
 		t.Errorf("with room: %d", r.status)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,22 @@ func gigabyte(before string) http.HandlerFunc {
 			}
 		}
 	}
+}
+
+// sentFirst is a transport to an upstream that has a call in any case: however short the call's time is,
+// it is over when that has come.
+type sentFirst struct {
+	http.RoundTripper
+	came <-chan struct{}
+}
+
+func (s sentFirst) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, over := context.WithCancel(context.WithoutCancel(r.Context()))
+	context.AfterFunc(r.Context(), func() {
+		<-s.came
+		over()
+	})
+	return s.RoundTripper.RoundTrip(r.WithContext(ctx))
 }
 
 // Whatever an upstream does with a call that was sent, the execution ends, the client is told so,
@@ -129,7 +146,12 @@ func TestHostileUpstream(t *testing.T) {
 			cfg.Limits.Answer, cfg.Upstreams[0].Timeout = 1<<20, timeout
 		}
 	}
-	patient, hasty := newWorld(t, behave, limited(10*time.Second)), newWorld(t, behave, limited(200*time.Millisecond))
+	patient := newWorld(t, behave, limited(time.Minute))
+	came := make(chan struct{}, len(cases))
+	hasty := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		came <- struct{}{}
+		behave(w, r)
+	}, limited(200*time.Millisecond), func(cfg *gateway.Config) { cfg.Upstreams[0].Transport = sentFirst{gateway.NewTransport(), came} })
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			w, id := patient, strings.ReplaceAll(c.name, " ", "-")
@@ -212,8 +234,15 @@ func TestLostReply(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
+	noticed := make(chan struct{})
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		context.AfterFunc(r.Context(), func() { close(noticed) })
+		w.gw.ServeHTTP(rw, r)
+	}))
+	defer front.Close()
 	ctx, leave := context.WithCancel(context.Background())
-	req, _ := http.NewRequestWithContext(ctx, "POST", w.server.URL+"/mcp", strings.NewReader(bound("1", "e", `{}`)))
+	req, _ := http.NewRequestWithContext(ctx, "POST", front.URL+"/mcp", strings.NewReader(bound("1", "e", `{}`)))
+	req.Host = w.server.Listener.Addr().String()
 	gone := make(chan error, 1)
 	go func() {
 		_, err := http.DefaultTransport.RoundTrip(req)
@@ -222,6 +251,7 @@ func TestLostReply(t *testing.T) {
 	<-entered
 	leave()
 	<-gone
+	<-noticed
 	var asking sync.WaitGroup
 	replies := make([]decoded, 8)
 	for i := range replies {
@@ -236,8 +266,8 @@ func TestLostReply(t *testing.T) {
 			t.Errorf("%d: %s %+v", i, d.Result, d.Error)
 		}
 	}
-	if n := len(w.up.bodies()); n != 1 {
-		t.Errorf("sent %d times", n)
+	if n, row := len(w.up.bodies()), w.row("e"); n != 1 || row.State != execution.Succeeded {
+		t.Errorf("sent %d times, %s", n, row.State)
 	}
 }
 

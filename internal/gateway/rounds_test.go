@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/bindery/bindery/internal/agentauth"
 	"github.com/bindery/bindery/internal/audit"
@@ -145,12 +144,8 @@ func TestTasks(t *testing.T) {
 			if d.meta["state"] != "dispatched" || d.refused() != "" || !strings.Contains(string(d.Result), "taskId") {
 				t.Fatalf("%s %+v", d.Result, d.Error)
 			}
-			var row execution.Row
-			for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-				if row = w.row("e"); row.State.Terminal() {
-					break
-				}
-			}
+			w.ends("e", c.state)
+			row := w.row("e")
 			if row.State != c.state || row.Reason != c.reason || string(row.Answer) != c.answer {
 				t.Errorf("%s, %q, %s", row.State, row.Reason, row.Answer)
 			}

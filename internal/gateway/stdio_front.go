@@ -22,6 +22,7 @@ const (
 	longestWait   = 30 * time.Second       // before an attempt to listen again
 	cancelledWait = 500 * time.Millisecond // for the answer to a request that was cancelled
 	orderPatient  = 100 * time.Millisecond // how long a line waits for the one before it to be sent
+	goodbyeTime   = time.Second            // for the end of the session
 )
 
 // A FrontConfig says where the lines of a client go.
@@ -47,9 +48,10 @@ type FrontConfig struct {
 // HTTP server has to do: it keeps the session and the negotiated version, sets the headers that
 // repeat the body, listens, and takes up a stream again that broke before its answer.
 type Front struct {
-	cfg    FrontConfig
-	params paramHeaders
-	wait   sync.WaitGroup
+	cfg      FrontConfig
+	params   paramHeaders
+	wait     sync.WaitGroup
+	farewell time.Duration // goodbyeTime
 
 	out    sync.Mutex // held by who writes a line
 	bad    error      // of the first line that could not be written
@@ -70,7 +72,7 @@ func NewFront(cfg FrontConfig) *Front {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Front{cfg: cfg, open: map[string]*exchange{}, broken: make(chan struct{})}
+	return &Front{cfg: cfg, farewell: goodbyeTime, open: map[string]*exchange{}, broken: make(chan struct{})}
 }
 
 // Run serves the client until its lines end or ctx does. It returns nil after the end of the lines,
@@ -145,7 +147,7 @@ func (f *Front) goodbye(ctx context.Context) {
 	if session == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.farewell)
 	defer cancel()
 	f.serve(f.request(ctx, http.MethodDelete, nil), &answerWriter{front: f})
 }

@@ -32,6 +32,7 @@ func newClient(t testing.TB, front func(in io.Reader, out io.Writer) *gateway.Fr
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	f := front(inR, outW)
+	f.SetFarewell(time.Minute)
 	done := make(chan error, 1)
 	go func() {
 		err := f.Run(context.Background())
@@ -45,7 +46,7 @@ func newClient(t testing.TB, front func(in io.Reader, out io.Writer) *gateway.Fr
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			return errors.New("the front does not end")
 		}
 	})
@@ -69,7 +70,7 @@ func (c *client) hear() string {
 	select {
 	case line := <-c.answers:
 		return line
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		c.t.Fatal("no answer")
 		return ""
 	}
@@ -111,7 +112,7 @@ func overStdio(t testing.TB) (*client, *world, *gateway.Processes) {
 		front.Send(line)
 	}})
 	w := newWorld(t, nil, func(cfg *gateway.Config) {
-		cfg.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: 5 * time.Second}}
+		cfg.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: time.Minute}}
 		cfg.Hosts = []string{"stdio"}
 		cfg.Authenticate = func(*http.Request) (agentauth.Identity, error) { return agentauth.Identity{ID: "local:stdio"}, nil }
 	})
@@ -234,7 +235,7 @@ func TestProgramEnds(t *testing.T) {
 			}
 			select {
 			case <-p.Ended():
-			case <-time.After(5 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the program has not ended")
 			}
 			if after := c.ask(`{"jsonrpc":"2.0","id":"after","method":"x"}`); !strings.Contains(after, "UPSTREAM_UNREACHABLE") {
@@ -356,7 +357,7 @@ func TestFrontWithoutSessions(t *testing.T) {
 	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
 	select {
 	case <-gone:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the upstream is not told that nobody waits")
 	}
 	if err := c.end(); err != nil {
@@ -379,12 +380,13 @@ func TestFrontWithoutSessions(t *testing.T) {
 func TestFrontCancelled(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
-		gone := make(chan bool, 1)
+		came, gone := make(chan bool, 1), make(chan bool, 1)
 		c, _ := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			switch {
 			case strings.Contains(string(body), `"mute"`):
+				came <- true
 				<-r.Context().Done()
 				gone <- true
 			case strings.Contains(string(body), "notifications/"):
@@ -395,6 +397,7 @@ func TestFrontCancelled(t *testing.T) {
 		})
 		c.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `"}}`)
 		c.say(`{"jsonrpc":"2.0","id":1,"method":"mute"}`)
+		<-came // or nobody would tell when it has been cancelled
 		c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		<-gone
 		if got := c.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); !strings.Contains(got, `"id":2,`) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bindery/bindery/internal/execution"
 	"github.com/bindery/bindery/internal/gateway"
 )
 
@@ -166,7 +167,14 @@ func TestTaskOfExecution(t *testing.T) {
 	if one, two := ask(w, "key:one"), ask(w, "key:two"); one != "" || two != "TASK_UNKNOWN" {
 		t.Errorf("%q, %q", one, two)
 	}
-	other := newWorld(t, up.ServeHTTP, func(c *gateway.Config) { c.Registry = gateway.Executions(w.registry) })
+	hasty, err := execution.New(execution.Config{Store: w.store, Signer: signer(), Now: time.Now, Wait: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hasty.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := newWorld(t, up.ServeHTTP, func(c *gateway.Config) { c.Registry = gateway.Executions(hasty) })
 	if got := ask(other, "key:one"); got != "TASK_UNKNOWN" {
 		t.Errorf("at another gateway: %q", got)
 	}

@@ -154,7 +154,10 @@ func newWorld(t testing.TB, answer http.HandlerFunc, change ...func(*gateway.Con
 	}
 	t.Cleanup(func() { db.Close() })
 	w.store = db.Executions()
-	w.registry, err = execution.New(execution.Config{Store: w.store, Signer: signer(), Now: time.Now, Wait: 3 * time.Second})
+	w.registry, err = execution.New(execution.Config{
+		Store: w.store, Signer: signer(), Now: time.Now, Wait: time.Minute,
+		Timing: execution.Timing{Trust: time.Minute, Stale: 2 * time.Minute},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +169,7 @@ func newWorld(t testing.TB, answer http.HandlerFunc, change ...func(*gateway.Con
 	running.Go(func() { _ = w.registry.Run(ctx) })
 	w.server = httptest.NewUnstartedServer(nil)
 	cfg := gateway.Config{
-		Upstreams:    []gateway.Upstream{{Name: "bank", URL: w.up.URL + "/mcp", Timeout: 5 * time.Second}},
+		Upstreams:    []gateway.Upstream{{Name: "bank", URL: w.up.URL + "/mcp", Timeout: time.Minute}},
 		Hosts:        []string{w.server.Listener.Addr().String()},
 		Authenticate: byHeader,
 		Registry:     gateway.Executions(w.registry),
@@ -180,6 +183,7 @@ func newWorld(t testing.TB, answer http.HandlerFunc, change ...func(*gateway.Con
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.gw.SetEnding(time.Minute)
 	w.server.Config.Handler = w.gw
 	w.server.Start()
 	running.Go(func() { _ = w.gw.Run(ctx) })
@@ -325,12 +329,13 @@ func (w *world) log() []audit.Entry {
 // logged waits for an entry.
 func (w *world) logged(is func(audit.Entry) bool) audit.Entry {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if all := w.log(); slices.ContainsFunc(all, is) {
-			return all[slices.IndexFunc(all, is)]
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		all := w.log()
+		if i := slices.IndexFunc(all, is); i >= 0 {
+			return all[i]
 		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("no such entry in %+v", w.log())
+		if time.Since(began) > time.Minute {
+			w.t.Fatalf("no such entry in %+v", all)
 		}
 	}
 }

@@ -124,7 +124,7 @@ var stamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[\dZ-]+$`)
 func conformance(t *testing.T, serverURL string, args ...string) (lines []string) {
 	t.Helper()
 	bin, dir := node(t, "MCP conformance"), t.TempDir()
-	args = append([]string{inPackages(t, "@modelcontextprotocol", "conformance", "dist", "index.js"), "server", "--url", serverURL, "-o", dir, "--timeout", "30000"}, args...)
+	args = append([]string{inPackages(t, "@modelcontextprotocol", "conformance", "dist", "index.js"), "server", "--url", serverURL, "-o", dir, "--timeout", "60000"}, args...)
 	cmd := exec.CommandContext(t.Context(), bin, args...)
 	cmd.Dir = dir
 	out, runErr := cmd.CombinedOutput() // it ends with 1 where a check fails

@@ -72,7 +72,7 @@ func (s *overStdio) talk(t *testing.T, message string) (all [][]byte) {
 	if want == "" {
 		return nil
 	}
-	for patience := time.After(20 * time.Second); ; {
+	for patience := time.After(time.Minute); ; {
 		select {
 		case line, ok := <-s.lines:
 			if !ok {
@@ -214,7 +214,7 @@ func teed(t *testing.T, command ...string) (tee []string, in, out string) {
 // kept are the lines of a file of teed, once there are so many.
 func kept(t *testing.T, path string, many int) [][]byte {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		b, err := os.ReadFile(path)
 		if err != nil && time.Now().After(deadline) {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -155,21 +156,38 @@ func start(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// freeAddr is a loopback address where nobody listens yet.
+// found are the ports that a test of this package has.
+var found sync.Map
+
+// freeAddr is a loopback address where nobody listens yet. No other test gets it, nor one of another
+// package, which seek elsewhere; and its port is below those that the system gives away.
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 16000+rand.IntN(4000))
+		if _, taken := found.LoadOrStore(addr, true); taken {
+			continue
+		}
+		l, err := net.Listen("tcp", addr)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return addr
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // listening waits until somebody listens.
 func listening(t testing.TB, addr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)

@@ -86,7 +86,7 @@ func newSite(t *testing.T, rate authority.Rate, rest http.Handler) *site {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	return &site{url: server.URL, host: host, va: va, vaKey: signer.Key(), ra: newSigner(t), db: db, requests: server.Client()}
+	return &site{url: server.URL, host: host, va: va, vaKey: signer.Key(), ra: newSigner(t), db: db, requests: patient(server)}
 }
 
 // client is a publisher's connection, with the authority's key pinned by its thumbprint.
@@ -96,7 +96,7 @@ func (s *site) client(t *testing.T, credential string) *client.Authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(client.Config{BaseURL: s.url, Keys: keys, Credentials: client.Credentials{Publisher: credential}})
+	c, err := client.New(client.Config{BaseURL: s.url, Keys: keys, HTTP: s.requests, Credentials: client.Credentials{Publisher: credential}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bindery/bindery/api"
 	"github.com/bindery/bindery/internal/httpapi"
+	"github.com/bindery/bindery/internal/wiretest"
 )
 
 const host = "127.0.0.1:8080"
@@ -180,88 +182,91 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+// overPipes is a client of one who serves on pipes.
+func overPipes(l *wiretest.Pipes) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return l.Dial() },
+	}}
+}
+
 func TestServe(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	entered, leave := make(chan struct{}), make(chan struct{})
-	go func() {
-		ended <- httpapi.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			close(entered)
-			<-leave
-			io.WriteString(w, "done")
-		}), nil)
-	}()
-	body := make(chan string, 1)
-	go func() {
-		resp, err := http.Get("http://" + l.Addr().String())
-		if err != nil {
-			body <- err.Error()
-			return
+	synctest.Test(t, func(t *testing.T) {
+		l, ended := wiretest.NewPipes(), make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		entered, leave := make(chan struct{}), make(chan struct{})
+		go func() {
+			ended <- httpapi.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				close(entered)
+				<-leave
+				io.WriteString(w, "done")
+			}), nil)
+		}()
+		body, one := make(chan string, 1), overPipes(l)
+		go func() {
+			resp, err := one.Get("http://x/")
+			if err != nil {
+				body <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			b, _ := io.ReadAll(resp.Body)
+			body <- string(b)
+		}()
+		<-entered
+		cancel()
+		time.Sleep(10 * time.Millisecond) // let the shutdown meet the running request
+		close(leave)
+		if got := <-body; got != "done" {
+			t.Errorf("a running request ended with %q", got)
 		}
-		defer resp.Body.Close()
-		b, _ := io.ReadAll(resp.Body)
-		body <- string(b)
-	}()
-	<-entered
-	cancel()
-	time.Sleep(10 * time.Millisecond) // let the shutdown meet the running request
-	close(leave)
-	if got := <-body; got != "done" {
-		t.Errorf("a running request ended with %q", got)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("shutdown: %v", err)
-	}
-	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
-		t.Error("the listener is still open")
-	}
+		if err := <-ended; err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if _, err := l.Dial(); err == nil {
+			t.Error("the listener is still open")
+		}
+	})
 }
 
 // TestServeSilent: a connection that has said nothing does not delay the end. The server
 // would wait five seconds for it.
 func TestServeSilent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- httpapi.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "done") }), nil)
-	}()
-	silent, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	// Connections are accepted in turn: once a later one has its answer, the silent one
-	// has been accepted too. It stays open, idle.
-	one := &http.Client{Transport: &http.Transport{}}
-	defer one.CloseIdleConnections()
-	resp, err := one.Get("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "done" {
-		t.Fatalf("beside a silent connection a request ends with %q, %v", b, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l, ended := wiretest.NewPipes(), make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			ended <- httpapi.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "done") }), nil)
+		}()
+		silent, err := l.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		// Connections are accepted in turn: once a later one has its answer, the silent one
+		// has been accepted too. It stays open, idle.
+		one := overPipes(l)
+		defer one.CloseIdleConnections()
+		resp, err := one.Get("http://x/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "done" {
+			t.Fatalf("beside a silent connection a request ends with %q, %v", b, err)
+		}
 
-	began := time.Now()
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("shutdown: %v", err)
-	}
-	if d := time.Since(began); d > 2*time.Second {
-		t.Errorf("a silent connection delays the end by %v", d)
-	}
-	_ = silent.SetReadDeadline(time.Now().Add(time.Second))
-	if n, err := silent.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the silent connection is left open: %d, %v", n, err)
-	}
+		began := time.Now()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if d := time.Since(began); d > 2*time.Second {
+			t.Errorf("a silent connection delays the end by %v", d)
+		}
+		_ = silent.SetReadDeadline(time.Now().Add(time.Second))
+		if n, err := silent.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the silent connection is left open: %d, %v", n, err)
+		}
+	})
 }

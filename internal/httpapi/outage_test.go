@@ -53,7 +53,7 @@ func TestDatabaseGone(t *testing.T) {
 				t.Errorf("%s: %s: %s, want %d", what, path, resp.Status, status)
 			}
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s: answered after %v", what, took)
 		}
 	}

@@ -61,7 +61,14 @@ func newOfficeIn(t *testing.T, release registry.ReleaseMode) *office {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	return &office{url: server.URL, ra: ra, key: signer.Key(), http: server.Client(), path: path, web: web}
+	return &office{url: server.URL, ra: ra, key: signer.Key(), http: patient(server), path: path, web: web}
+}
+
+// patient is a client of the server that no stall of the machine outlasts.
+func patient(server *httptest.Server) *http.Client {
+	c := server.Client()
+	c.Timeout = time.Minute
+	return c
 }
 
 // A firm is an organisation that enrols over the wire.

@@ -84,7 +84,7 @@ func newBureau(t *testing.T) *bureau {
 	}
 	server.Start()
 	t.Cleanup(server.Close)
-	b.http = server.Client()
+	b.http = patient(server)
 	return b
 }
 

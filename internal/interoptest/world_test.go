@@ -76,7 +76,7 @@ func (w *world) of(role string) string { return filepath.Join(w.dir, role) }
 // run runs a command to its good end and returns its stdout.
 func (w *world) run(t *testing.T, args ...string) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.bin, args...)
 	cmd.Env = append(os.Environ(), "BINDERY_DIR=")
@@ -129,7 +129,7 @@ func (p *process) stop() {
 	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended already
 	select {
 	case <-p.ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 	}
@@ -142,7 +142,7 @@ func (w *world) serve(t *testing.T, role, dir string) {
 	t.Helper()
 	w.stop(role)
 	at := addresses(t, dir)
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		p := &process{cmd: exec.Command(w.bin, "serve", "--dir", dir), ended: make(chan struct{})}
 		p.cmd.Stderr = &p.stderr
@@ -180,7 +180,10 @@ func (p *process) answers(admin string, deadline time.Time) error {
 		resp, err := http.Get("http://" + admin + "/healthz")
 		if err == nil {
 			_ = resp.Body.Close()
-			return nil
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New("somebody else answers: " + resp.Status)
 		}
 		select {
 		case <-p.ended:

@@ -128,7 +128,7 @@ func TestReplicas(t *testing.T) {
 
 // judge is bounded, since a history that is wrong can take for ever.
 func judge(limit int64, h *history) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(limited(limit), h.calls, 20*time.Second)
+	return porcupine.CheckOperationsTimeout(limited(limit), h.calls, 2*time.Minute)
 }
 
 // readThenWrite is a store without the compare-and-swap: it looks at what is left, and then

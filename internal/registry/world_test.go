@@ -37,7 +37,7 @@ type world struct {
 	key  *jose.Signer
 	keys jose.KeySet
 	path string
-	log  *bytes.Buffer
+	log  *record
 	a, b *party
 	web  web // what domains publish
 
@@ -60,7 +60,7 @@ func newWorld(t *testing.T) *world {
 
 func newWorldIn(t *testing.T, release registry.ReleaseMode, peers registry.Peers) *world {
 	t.Helper()
-	w := &world{t: t, now: start, log: new(bytes.Buffer), path: sqlitetest.Path(t)}
+	w := &world{t: t, now: start, log: new(record), path: sqlitetest.Path(t)}
 	db, err := sqlite.Open(t.Context(), w.path)
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +77,24 @@ func newWorldIn(t *testing.T, release registry.ReleaseMode, peers registry.Peers
 	}
 	w.a, w.b = w.party("a"), w.party("b")
 	return w
+}
+
+// A record is a log that is read while it is written.
+type record struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
 }
 
 func (w *world) clock() time.Time {

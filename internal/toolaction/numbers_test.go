@@ -278,7 +278,7 @@ func TestBoundedWork(t *testing.T) {
 	refused(t, tool(t, `{"properties":{"x":{"prefixItems":[`+prefix+`{"type":"number"}]}}}`, `{}`), `{"x":[1,1.0]}`, toolaction.SemanticsUndeclared, "/x/1")
 	nested := strings.Repeat(`{"allOf":[`, 20)
 	adapt(t, tool(t, `{"properties":{"x":`+nested+`{"type":"number"}`+strings.Repeat(`]}`, 20)+`}}`, `{}`), `{"x":1.0}`)
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("all of it took %s", took)
 	}
 }

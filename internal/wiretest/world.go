@@ -40,7 +40,7 @@ type Config struct {
 	Release registry.ReleaseMode
 	// Store wraps the centre's store, so that a test can let the disk fail. nil: as it is.
 	Store func(centre.Store) centre.Store
-	// AckTimeout is the centre's; 0: 5 s.
+	// AckTimeout is the centre's; 0: a minute, which no stall of the machine outlasts.
 	AckTimeout time.Duration
 	// VerifyRate bounds crossing:verify by remote address; zero: more than a test asks.
 	VerifyRate Rate
@@ -78,10 +78,13 @@ func New(t testing.TB, cfg Config) *World {
 	if cfg.VerifyRate == (Rate{}) {
 		cfg.VerifyRate = Rate{PerSecond: 1 << 20, Burst: 1 << 20}
 	}
+	if cfg.AckTimeout == 0 {
+		cfg.AckTimeout = time.Minute
+	}
 	w := &World{t: t, Clock: &Clock{at: Start}, Acts: commitment.Builtin(), hook: func(string) {}}
 	w.va = newSigner(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 128}
-	w.HTTP = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	w.HTTP = &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 	t.Cleanup(transport.CloseIdleConnections)
 
 	db, rows := openStore(t, cfg)

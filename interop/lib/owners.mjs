@@ -43,7 +43,7 @@ const bearer = (credential) => (credential ? { authorization: `Bearer ${credenti
 
 async function ask(url, init) {
   const path = new URL(url).pathname;
-  const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(60_000) });
   const text = await response.text();
   ensure(response.status === 200, `${path} answers ${response.status}`);
   return parseCanonical(text, `the answer of ${path}`);

@@ -60,6 +60,7 @@ func sdkServer() *mcp.Server {
 		return said(fmt.Sprint(r.Action, " ", r.Content["which"])), nil, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, in echoArgs) (*mcp.CallToolResult, any, error) {
+		_ = os.WriteFile(in.Text+"-begun", nil, 0o600)
 		<-ctx.Done()
 		_ = os.WriteFile(in.Text, []byte("cancelled"), 0o600)
 		return nil, nil, ctx.Err()

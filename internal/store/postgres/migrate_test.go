@@ -154,15 +154,15 @@ func TestMigrateSlowly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec("LOCK TABLE principal_keys"); err != nil {
+	if _, err := tx.Exec("SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE principal_keys"); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		time.Sleep(700 * time.Millisecond)
+		time.Sleep(3 * time.Second)
 		ended <- tx.Rollback()
 	}()
-	db, err := postgres.Open(t.Context(), o.url+"&statement_timeout=200&lock_timeout=200")
+	db, err := postgres.Open(t.Context(), o.url+"&statement_timeout=2000&lock_timeout=200") // enough for a look at the revision
 	if err != nil {
 		t.Fatalf("with a table that is locked for a while: %v", err)
 	}

@@ -142,7 +142,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: the error repeats the URL: %v", name, err)
 		}
 	}
-	if took := time.Since(before); took > 10*time.Second {
+	if took := time.Since(before); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }
@@ -197,7 +197,7 @@ func TestOutage(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("an outage was told after %v", took)
 	}
 	server.Start(t)
@@ -249,7 +249,7 @@ func TestSilence(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("given up after %v", took)
 	}
 	p.silent.Store(false)
@@ -320,7 +320,7 @@ func TestPausedReplica(t *testing.T) {
 	if err := addCode(t.Context(), db.Registry(), "waits"); err != nil {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
-	if took := time.Since(began); took > 5*time.Second || took < time.Second {
+	if took := time.Since(began); took > 30*time.Second || took < time.Second {
 		t.Errorf("waited %v", took)
 	}
 	if _, err := c.ExecContext(t.Context(), "COMMIT"); err == nil {
@@ -343,7 +343,7 @@ func TestBusyReplica(t *testing.T) {
 	if err := addCode(t.Context(), db.Registry(), "waits"); err == nil {
 		t.Error("written without the lock")
 	}
-	if took := time.Since(began); took > 6*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("waited %v", took)
 	}
 	exec(t, c, "ROLLBACK")
@@ -385,7 +385,7 @@ func TestSilentServer(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != postgres.Unreachable {
 		t.Errorf("error: %v", err)
 	}
-	if took := time.Since(began); took > 8*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("given up after %v", took)
 	}
 }
