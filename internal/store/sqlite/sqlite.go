@@ -87,12 +87,17 @@ func dsn(path string, readOnly bool) string {
 	q := url.Values{}
 	for _, p := range []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-		"cache_size(-2000)", "temp_store(MEMORY)", "wal_autocheckpoint(4000)",
+		"temp_store(MEMORY)", "wal_autocheckpoint(4000)",
 	} {
 		q.Add("_pragma", p)
 	}
+	// Each connection has a cache of pages, in kB, that fills as the file grows: small ones keep the
+	// memory of a process that runs for long where it was. The system's cache holds the file.
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")
+		q.Add("_pragma", "cache_size(-256)")
+	} else {
+		q.Add("_pragma", "cache_size(-1000)")
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
