@@ -28,7 +28,7 @@ func overPrograms(t *testing.T, cfg gateway.ProcessesConfig) *world {
 	t.Helper()
 	p := processes(t, cfg)
 	return newWorld(t, nil, func(c *gateway.Config) {
-		c.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: time.Minute}}
+		c.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: patience}}
 	})
 }
 
@@ -504,7 +504,7 @@ func TestLines(t *testing.T) {
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > patience {
 			t.Errorf("not so: %s", what)
 			return
 		}

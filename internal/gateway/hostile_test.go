@@ -146,7 +146,7 @@ func TestHostileUpstream(t *testing.T) {
 			cfg.Limits.Answer, cfg.Upstreams[0].Timeout = 1<<20, timeout
 		}
 	}
-	patient := newWorld(t, behave, limited(time.Minute))
+	patient := newWorld(t, behave, limited(patience))
 	came := make(chan struct{}, len(cases))
 	hasty := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
 		came <- struct{}{}

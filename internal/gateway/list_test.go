@@ -95,7 +95,7 @@ func (w *world) ends(id string, want execution.State) {
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > patience {
 			w.t.Fatal("never: ", what)
 		}
 	}

@@ -32,7 +32,7 @@ func newClient(t testing.TB, front func(in io.Reader, out io.Writer) *gateway.Fr
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	f := front(inR, outW)
-	f.SetFarewell(time.Minute)
+	f.SetFarewell(patience)
 	done := make(chan error, 1)
 	go func() {
 		err := f.Run(context.Background())
@@ -46,7 +46,7 @@ func newClient(t testing.TB, front func(in io.Reader, out io.Writer) *gateway.Fr
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			return errors.New("the front does not end")
 		}
 	})
@@ -70,7 +70,7 @@ func (c *client) hear() string {
 	select {
 	case line := <-c.answers:
 		return line
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		c.t.Fatal("no answer")
 		return ""
 	}
@@ -112,7 +112,7 @@ func overStdio(t testing.TB) (*client, *world, *gateway.Processes) {
 		front.Send(line)
 	}})
 	w := newWorld(t, nil, func(cfg *gateway.Config) {
-		cfg.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: time.Minute}}
+		cfg.Upstreams = []gateway.Upstream{{Name: "bank", URL: "http://stdio.invalid/mcp", Transport: p, Timeout: patience}}
 		cfg.Hosts = []string{"stdio"}
 		cfg.Authenticate = func(*http.Request) (agentauth.Identity, error) { return agentauth.Identity{ID: "local:stdio"}, nil }
 	})
@@ -235,7 +235,7 @@ func TestProgramEnds(t *testing.T) {
 			}
 			select {
 			case <-p.Ended():
-			case <-time.After(time.Minute):
+			case <-time.After(patience):
 				t.Error("the program has not ended")
 			}
 			if after := c.ask(`{"jsonrpc":"2.0","id":"after","method":"x"}`); !strings.Contains(after, "UPSTREAM_UNREACHABLE") {
@@ -357,7 +357,7 @@ func TestFrontWithoutSessions(t *testing.T) {
 	c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
 	select {
 	case <-gone:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("the upstream is not told that nobody waits")
 	}
 	if err := c.end(); err != nil {

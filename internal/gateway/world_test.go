@@ -99,6 +99,10 @@ func idIn(r *http.Request) string {
 	return string(m.ID)
 }
 
+// patience is how long what must come is waited for: a machine that stalls takes no longer, and where
+// it never comes a test ends soon.
+const patience = 20 * time.Second
+
 // A world is a gateway in front of one upstream, over a store.
 type world struct {
 	t        testing.TB
@@ -155,7 +159,7 @@ func newWorld(t testing.TB, answer http.HandlerFunc, change ...func(*gateway.Con
 	t.Cleanup(func() { db.Close() })
 	w.store = db.Executions()
 	w.registry, err = execution.New(execution.Config{
-		Store: w.store, Signer: signer(), Now: time.Now, Wait: time.Minute,
+		Store: w.store, Signer: signer(), Now: time.Now, Wait: patience,
 		Timing: execution.Timing{Trust: time.Minute, Stale: 2 * time.Minute},
 	})
 	if err != nil {
@@ -169,7 +173,7 @@ func newWorld(t testing.TB, answer http.HandlerFunc, change ...func(*gateway.Con
 	running.Go(func() { _ = w.registry.Run(ctx) })
 	w.server = httptest.NewUnstartedServer(nil)
 	cfg := gateway.Config{
-		Upstreams:    []gateway.Upstream{{Name: "bank", URL: w.up.URL + "/mcp", Timeout: time.Minute}},
+		Upstreams:    []gateway.Upstream{{Name: "bank", URL: w.up.URL + "/mcp", Timeout: patience}},
 		Hosts:        []string{w.server.Listener.Addr().String()},
 		Authenticate: byHeader,
 		Registry:     gateway.Executions(w.registry),
@@ -183,7 +187,7 @@ func newWorld(t testing.TB, answer http.HandlerFunc, change ...func(*gateway.Con
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.gw.SetEnding(time.Minute)
+	w.gw.SetEnding(patience)
 	w.server.Config.Handler = w.gw
 	w.server.Start()
 	running.Go(func() { _ = w.gw.Run(ctx) })
@@ -334,7 +338,7 @@ func (w *world) logged(is func(audit.Entry) bool) audit.Entry {
 		if i := slices.IndexFunc(all, is); i >= 0 {
 			return all[i]
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > patience {
 			w.t.Fatalf("no such entry in %+v", all)
 		}
 	}
