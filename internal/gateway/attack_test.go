@@ -173,7 +173,7 @@ func TestShareOfRoom(t *testing.T) {
 		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":`+idIn(r)+`,"result":`+big[:300<<10])
 		rw.(http.Flusher).Flush()
 		<-held
-	}, func(c *gateway.Config) { c.Limits.Large = 2 })
+	}, func(c *gateway.Config) { c.Limits.Large, c.Upstreams[0].Timeout = 2, time.Minute })
 	var holding sync.WaitGroup
 	for i := range 2 {
 		holding.Go(func() {
@@ -194,6 +194,8 @@ func TestShareOfRoom(t *testing.T) {
 func TestRoomForLongEvents(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
+	let := sync.OnceFunc(func() { close(held) })
+	defer let()
 	piece := strings.Repeat("x", 200<<10)
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/event-stream")
@@ -215,9 +217,9 @@ func TestRoomForLongEvents(t *testing.T) {
 	select {
 	case name := <-ended:
 		t.Errorf("%s has ended although there was no room", name)
-		close(held)
+		let()
 	case <-time.After(300 * time.Millisecond):
-		close(held)
+		let()
 		<-ended
 	}
 	<-ended
