@@ -18,7 +18,7 @@ type Desk struct{ o *office }
 func OpenDesk(catalogue, data string, keep int) (Desk, error) {
 	o, err := openOffice(settings{catalogue: catalogue, data: data, principal: "ana", agent: "desk", smallest: 10, emit: true})
 	if err == nil {
-		o.ledger.discards.keep, o.patience = keep, time.Minute
+		o.ledger.discards.keep, o.patience = keep, 30*time.Second
 	}
 	return Desk{o}, err
 }

@@ -180,7 +180,7 @@ func TestProposedWhileTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text, next := d.Propose(t.Context(), "bus-delays", "Riverside"); next != nil || !strings.Contains(text, "ana has decided this matter") {
-			t.Errorf("the same is answered with %s", text)
+			t.Fatalf("the same is answered with %s", text)
 		}
 		if then != "called" {
 			d.Set(now.Add(time.Minute))
@@ -188,7 +188,7 @@ func TestProposedWhileTaken(t *testing.T) {
 		if then == "by page" { // which waits longer
 			d.DecideOnPages()
 			if text, next := d.Propose(t.Context(), "bus-delays", "Riverside"); next != nil || !strings.Contains(text, "on its page") {
-				t.Errorf("the same is answered with %s", text)
+				t.Fatalf("the same is answered with %s", text)
 			}
 		}
 		if then != "not called" {

@@ -252,7 +252,7 @@ func within(t *testing.T, what string, done func() bool) {
 			return
 		}
 	}
-	t.Errorf("%s: it did not come to that", what)
+	t.Fatalf("%s: it did not come to that", what)
 }
 
 // A gateway on standard input and output that is stopped by a signal sees its calls through.

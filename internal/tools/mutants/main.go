@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&c.n, "n", 0, "draw this many; 0 means all")
 	flags.Uint64Var(&c.seed, "seed", 0, "the seed of the draw; 0 takes one from the clock")
 	flags.IntVar(&c.workers, "j", 1, "mutants at a time")
-	flags.DurationVar(&c.limit, "timeout", 2*time.Minute, "for one test program")
+	flags.DurationVar(&c.limit, "timeout", 3*time.Minute, "for one test program")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
