@@ -127,8 +127,9 @@ func (r *Registry) nextEpoch() int64 {
 }
 
 // Sweep declares dead what has no heartbeat, but never this replica, takes from dead epochs
-// what they have left, and drops answers whose time is over. Run does so at every
-// Timing.Sweep; several replicas may at once.
+// what they have left, and drops answers whose time is over. A replica whose own heartbeat is
+// late sends it first, and declares nobody dead for two intervals: whatever has kept it may
+// have kept the others. Run does so at every Timing.Sweep; several replicas may at once.
 func (r *Registry) Sweep(ctx context.Context) error {
 	now := r.now()
 	if l := r.life.Load(); l != nil && now.Sub(l.beat) > r.time.Stale/2 { // the heartbeat says whether to be calm
