@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bindery/bindery/internal/gatewaytest"
 )
 
 // packages is where npm puts the peers.
@@ -156,32 +157,16 @@ func start(t testing.TB, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// found are the ports that a test of this package has.
-var found sync.Map
+var ports = gatewaytest.Ports{From: 16000, Many: 4000}
 
-// freeAddr is a loopback address where nobody listens yet. No other test gets it, nor one of another
-// package, which seek elsewhere; and its port is below those that the system gives away.
+// freeAddr is a loopback address where nobody listens yet, and that no other test gets.
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	for range 1000 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 16000+rand.IntN(4000))
-		if _, taken := found.LoadOrStore(addr, true); taken {
-			continue
-		}
-		l, err := net.Listen("tcp", addr)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err == nil {
-			err = l.Close()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return addr
+	addr, err := ports.Free()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no port is free")
-	return ""
+	return addr
 }
 
 // listening waits until somebody listens.
